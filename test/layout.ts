@@ -1,0 +1,40 @@
+/**
+ * The import table of the house, as data. `test/layout.test.ts` reads every import against it:
+ * an edge is added by changing this table in the same review.
+ */
+export interface FolderRule {
+  /** Other folders this one may import values from. */
+  readonly folders: readonly string[];
+  /** Folders this one may import as types only. */
+  readonly typesOnly?: readonly string[];
+  /** Packages (prefix match) this one may import. `node:` stands for Node's built-ins. */
+  readonly packages: readonly string[];
+}
+
+export const LAYOUT: Record<string, FolderRule> = {
+  core: { folders: [], packages: [] },
+  authoring: { folders: ["core"], packages: ["zod"] },
+  dags: { folders: ["authoring"], packages: ["meridian", "zod", "pg", "node:"] },
+  processor: { folders: ["core", "authoring", "db", "platform"], packages: ["node:", "esbuild", "chokidar", "pg", "zod", "tsx"] },
+  schedules: { folders: ["core", "db", "client", "platform"], packages: ["@temporalio/client", "@temporalio/common"] },
+  workflows: { folders: ["core"], typesOnly: ["activities"], packages: ["@temporalio/workflow"] },
+  activities: {
+    folders: ["core", "authoring", "db", "client", "platform"],
+    packages: ["node:", "@temporalio/activity", "@temporalio/common", "pg", "tsx"],
+  },
+  db: { folders: ["core"], packages: ["node:fs", "node:url", "node:path", "pg"] },
+  client: { folders: ["core", "platform", "db"], typesOnly: [], packages: ["@temporalio/client", "@temporalio/common"] },
+  api: { folders: ["core", "db", "client", "platform"], packages: ["hono", "@hono/", "zod", "node:"] },
+  web: { folders: ["core"], typesOnly: ["api"], packages: ["react", "react-dom", "@tanstack/", "hono/client", "vite", "@vitejs/"] },
+  platform: { folders: ["core"], packages: ["node:", "zod", "pg", "pino", "@temporalio/"] },
+  worker: {
+    folders: ["core", "authoring", "processor", "schedules", "workflows", "activities", "db", "client", "platform"],
+    packages: ["node:", "@temporalio/", "pg"],
+  },
+  cli: {
+    folders: ["core", "authoring", "processor", "schedules", "activities", "worker", "db", "client", "api", "platform"],
+    packages: ["node:", "commander", "@temporalio/client", "@hono/", "hono", "vite", "tsx", "pg"],
+  },
+  bench: { folders: ["*"], packages: ["*"] },
+  test: { folders: ["*"], packages: ["*"] },
+};
