@@ -1,0 +1,51 @@
+/**
+ * The serial graph: what the processor stores for a DAG version and what a run interprets.
+ * Plain JSON, no functions; keys are sorted when it is hashed (`core/canonical.ts`).
+ */
+import type { Timetable } from "./calendar/timetable.ts";
+import type { TriggerRule } from "./rules.ts";
+
+/** Raised when the shape changes; readers keep reading what live runs hold. */
+export const GRAPH_FORMAT = 1;
+
+export interface SerialGraph {
+  readonly format: typeof GRAPH_FORMAT;
+  readonly dagId: string;
+  readonly description: string;
+  readonly owner: string;
+  readonly tags: readonly string[];
+  readonly timetable: Timetable;
+  /** ISO instant, or null: not before the DAG's first boundary after it was first seen. */
+  readonly startDate: string | null;
+  /** ISO instant of the last logical date, inclusive, or null. */
+  readonly endDate: string | null;
+  readonly catchup: boolean;
+  readonly maxActiveRuns: number;
+  /** In definition order; a task's position is its number in the run (`RunState.cells`). */
+  readonly tasks: readonly SerialTask[];
+}
+
+export interface SerialTask {
+  readonly id: string;
+  /** Positions of the tasks this one waits for (data and order edges alike), ascending, distinct. */
+  readonly upstream: readonly number[];
+  /** Names of inputs to the upstream positions that feed them: `{ rows: 0 }`. */
+  readonly inputs: Readonly<Record<string, number>>;
+  readonly triggerRule: TriggerRule;
+  /** How many tries may follow the first. */
+  readonly retries: number;
+  readonly retryDelayMs: number;
+  /** 1 is a fixed delay; 2 doubles it each time. */
+  readonly retryFactor: number;
+  readonly retryMaxDelayMs: number | null;
+  /** Bound of one try, or null. */
+  readonly executionTimeoutMs: number | null;
+  readonly pool: string;
+  readonly poolSlots: number;
+  /** Higher goes first within a pool. */
+  readonly priorityWeight: number;
+  /** Task queue profile: which workers take it. */
+  readonly queue: string;
+  readonly isolation: "shared" | "own";
+  readonly doc: string;
+}
