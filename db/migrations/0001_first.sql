@@ -1,0 +1,227 @@
+-- The run number (bigint) is its creation time: milliseconds since the epoch × 1000 + a counter (see app.new_run()).
+-- So it is unique, ascending, safe as a JavaScript number until 2255, and the partition key of every big table.
+create schema if not exists app;
+
+-- The clock all statements read; a test session sets meridian.now.
+create function app.now() returns timestamptz language sql stable as $$
+  select coalesce(nullif(current_setting('meridian.now', true), '')::timestamptz, clock_timestamp())
+$$;
+
+create sequence app.run_counter;
+create function app.new_run() returns bigint language sql volatile as $$
+  select (extract(epoch from clock_timestamp()) * 1000)::bigint * 1000 + nextval('app.run_counter') % 1000
+$$;
+
+create table app.bundle (
+  hash       text primary key,
+  code       text not null,
+  source_map text,
+  created_at timestamptz not null default app.now()
+);
+
+create table app.dag (
+  dag_id          text primary key,
+  file            text not null,
+  active          boolean not null default true,   -- false: its file is gone or defines it no more
+  paused          boolean not null default false,
+  pause_reason    text,
+  paused_by       text,
+  version         bigint,                          -- the version new runs take
+  timetable       jsonb not null,
+  timetable_hash  text not null,
+  start_at        timestamptz,
+  end_at          timestamptz,
+  catchup         boolean not null default false,
+  max_active_runs integer not null,
+  cursor_at       timestamptz,                     -- end of the last interval decided
+  next_due_at     timestamptz,                     -- when createRuns must look again; null: never
+  uncovered       jsonb,                           -- a stretch that a change of timetable left without a run
+  first_seen_at   timestamptz not null default app.now(),
+  switched_on_at  timestamptz not null default app.now(),
+  shard           integer not null,                -- 0..1023, a hash of the id
+  owner           text not null default '',
+  tags            text[] not null default '{}',
+  description     text not null default '',
+  updated_at      timestamptz not null default app.now()
+);
+create index dag_due on app.dag (next_due_at) where active and not paused and next_due_at is not null;
+
+create table app.dag_version (
+  version     bigint generated always as identity primary key,
+  dag_id      text not null references app.dag (dag_id),
+  number      integer not null,                    -- 1, 2, 3 … within the DAG
+  hash        text not null,                       -- over graph and bundle
+  graph       jsonb not null,
+  bundle_hash text not null references app.bundle (hash),
+  lock_hash   text,                                -- of the lock file its packages were resolved by
+  file        text not null,
+  created_at  timestamptz not null default app.now(),
+  unique (dag_id, number)
+);
+create index dag_version_hash on app.dag_version (dag_id, hash);
+
+create table app.dag_file (
+  path         text primary key,
+  checked_at   timestamptz not null,
+  duration_ms  integer not null,
+  content_hash text,                               -- over the file and all it imports; null when it could not be bundled
+  error        jsonb,                              -- {code, message, stack?, line?}
+  dag_ids      text[] not null default '{}'
+);
+
+-- Unique for ever: (DAG, logical date) over scheduled, manual, dataset and backfill runs (P10). Retention never touches it.
+create table app.run_key (
+  dag_id     text not null,
+  logical_at timestamptz not null,
+  fork       integer not null default 0,           -- 0: the run itself; N: fork N of it (P11)
+  run        bigint not null,
+  primary key (dag_id, logical_at, fork)
+);
+
+create table app.dag_run (
+  run          bigint not null primary key,
+  dag_id       text not null,
+  run_id       text not null,                      -- core/ids.ts runIdOf
+  run_type     text not null,
+  logical_at   timestamptz not null,               -- a fork keeps its origin's
+  start_at     timestamptz not null,               -- data interval [start_at, end_at)
+  end_at       timestamptz not null,
+  state        text not null,
+  version      bigint not null,
+  conf         jsonb not null default '{}',
+  triggered_by text,
+  queued_at    timestamptz not null default app.now(),
+  started_at   timestamptz,
+  ended_at     timestamptz,
+  reason       text,                               -- why it waits, or why it failed
+  run_state    jsonb                               -- core/run.ts RunState, stored when it closes
+) partition by range (run);
+create index dag_run_by_date on app.dag_run (dag_id, logical_at desc, run desc);
+create index dag_run_open on app.dag_run (dag_id, state) where state in ('queued', 'running');
+
+-- One row per task (or mapped instance) of a run: what the grid shows.
+create table app.cell (
+  run        bigint not null,
+  task_id    text not null,
+  map_index  integer not null default -1,          -- -1: not mapped
+  state      text not null,
+  try        integer not null default 0,
+  phase      smallint not null default 0,          -- core/states.ts PHASE
+  seq        integer not null default 0,           -- of the run's decision; an older one changes nothing
+  queued_at  timestamptz,
+  started_at timestamptz,
+  ended_at   timestamptz,
+  primary key (run, task_id, map_index)
+) partition by range (run);
+
+create table app.task_try (
+  run        bigint not null,
+  task_id    text not null,
+  map_index  integer not null default -1,
+  try        integer not null,
+  state      text not null,
+  worker     text,
+  queued_at  timestamptz,
+  started_at timestamptz,
+  ended_at   timestamptz,
+  error      jsonb,                                -- {code, message, stack?}
+  output     jsonb,                                -- the value, or {"$ref": key} in the object store
+  primary key (run, task_id, map_index, try)
+) partition by range (run);
+
+-- What the run decided, in its own order. Cells can be folded from it.
+create table app.task_event (
+  run       bigint not null,
+  seq       integer not null,
+  task_id   text not null,
+  map_index integer not null default -1,
+  try       integer not null,
+  state     text not null,
+  at        timestamptz not null default app.now(),
+  detail    jsonb,
+  primary key (run, seq)
+) partition by range (run);
+
+-- The account book (design 4). A lease without granted_at is a request that waits.
+create table app.account (
+  key         text primary key,                    -- pool:NAME, runs:DAG
+  slots       integer not null check (slots >= 0),
+  description text not null default ''
+);
+create table app.lease (
+  run          bigint not null,
+  task_id      text not null,                      -- '' for the run's own lease
+  map_index    integer not null default -1,
+  try          integer not null,                   -- 0 for the run's own lease
+  account      text not null,
+  slots        integer not null check (slots >= 0),
+  priority     integer not null default 1,
+  seq          bigint generated always as identity,
+  requested_at timestamptz not null default app.now(),
+  granted_at   timestamptz,
+  told_at      timestamptz,                        -- the run knows (or: the workflow was started)
+  reason       text,                               -- why it waits
+  reason_since timestamptz,
+  primary key (run, task_id, map_index, try)
+);
+create index lease_waiting on app.lease (account, priority desc, seq) where granted_at is null;
+create index lease_used on app.lease (account) include (slots) where granted_at is not null;
+create index lease_untold on app.lease (granted_at) where granted_at is not null and told_at is null;
+alter table app.lease set (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
+
+create table app.audit (
+  id      bigint generated always as identity primary key,
+  at      timestamptz not null default app.now(),
+  who     text not null,
+  action  text not null,
+  dag_id  text,
+  run_id  text,
+  detail  jsonb not null default '{}'
+);
+create index audit_at on app.audit (at desc);
+
+create table app.idempotency (
+  key        text primary key,
+  at         timestamptz not null default app.now(),
+  answer     jsonb not null
+);
+
+-- Worker processes that are alive, for the page and the reconciler.
+create table app.process (
+  id         text primary key,
+  kind       text not null,
+  host       text not null,
+  pid        integer not null,
+  started_at timestamptz not null,
+  seen_at    timestamptz not null
+);
+
+-- Makes the monthly partitions from last month to `months` ahead. Idempotent, and safe beside itself.
+create function app.ensure_partitions(months integer default 2) returns void language plpgsql as $$
+declare
+  t text;
+  m timestamptz;
+  lo bigint;
+  hi bigint;
+  name text;
+begin
+  perform pg_advisory_xact_lock(72, 1);
+  foreach t in array array['dag_run', 'cell', 'task_try', 'task_event'] loop
+    for m in select generate_series(date_trunc('month', clock_timestamp() at time zone 'UTC') - interval '1 month',
+                                    date_trunc('month', clock_timestamp() at time zone 'UTC') + make_interval(months => months),
+                                    interval '1 month') at time zone 'UTC' loop
+      lo := (extract(epoch from m) * 1000)::bigint * 1000;
+      hi := (extract(epoch from (m at time zone 'UTC' + interval '1 month') at time zone 'UTC') * 1000)::bigint * 1000;
+      name := t || '_' || to_char(m at time zone 'UTC', 'YYYY_MM');
+      if to_regclass('app.' || name) is null then
+        execute format('create table app.%I partition of app.%I for values from (%s) to (%s)', name, t, lo, hi);
+        if t = 'cell' then
+          execute format('alter table app.%I set (fillfactor = 80)', name);
+        end if;
+      end if;
+    end loop;
+  end loop;
+end $$;
+select app.ensure_partitions();
+
+insert into app.account (key, slots, description) values ('pool:default_pool', 128, 'For tasks that name no pool');
