@@ -1,23 +1,6 @@
-/** The border between the Temporal worker and the threads in which task bodies run (design 7). */
+import type { BodyContext, BodyOutcome, LogLine } from "../../core/body.ts";
 
-/** What a body is told about itself; plain data, sent to the thread. Instants are ISO text. */
-export interface BodyContext {
-  readonly dagId: string;
-  readonly runId: string;
-  readonly run: number;
-  readonly runType: string;
-  readonly taskId: string;
-  /** -1: not mapped. */
-  readonly mapIndex: number;
-  readonly try: number;
-  readonly maxTries: number;
-  readonly logicalDate: string;
-  readonly dataInterval: { readonly start: string; readonly end: string };
-  /** Calendar date of the interval start in the DAG's zone (P4). */
-  readonly ds: string;
-  readonly zone: string;
-  readonly conf: Readonly<Record<string, unknown>>;
-}
+/** The border between the Temporal worker and the threads in which task bodies run (design 7). */
 
 export interface BodyJob {
   readonly bundleHash: string;
@@ -29,34 +12,6 @@ export interface BodyJob {
   readonly executionTimeoutMs: number | null;
   readonly isolation: "shared" | "own";
 }
-
-/** A line of a try's log. `at` in epoch ms. */
-export interface LogLine {
-  readonly at: number;
-  readonly level: "debug" | "info" | "warn" | "error";
-  readonly text: string;
-}
-
-export interface BodyError {
-  /** Name of the error class, or a code of ours. */
-  readonly code: string;
-  readonly message: string;
-  readonly stack?: string;
-  /** false: fail at once, whatever the retries. */
-  readonly retryable: boolean;
-  /** The error names its own delay before the next try. */
-  readonly retryDelayMs?: number;
-}
-
-export type BodyOutcome =
-  | { readonly kind: "success"; readonly output: unknown }
-  | { readonly kind: "skipped"; readonly message: string }
-  | { readonly kind: "failed"; readonly error: BodyError }
-  | { readonly kind: "timed_out"; readonly error: BodyError }
-  /** Stopped because `signal` was aborted. */
-  | { readonly kind: "cancelled"; readonly message: string }
-  /** Through no fault of its own (its thread was ended, the worker drains): to be run again, no retry used up. */
-  | { readonly kind: "requeued"; readonly message: string };
 
 export interface Runner {
   /** Runs one try's body; never throws. `signal` asks it to stop. */

@@ -1,0 +1,26 @@
+/** The one door to Temporal and to what changes runs; used by api, cli, schedules and worker. */
+
+export interface TriggerRequest {
+  readonly dagId: string;
+  /** Epoch ms, or null for now (P13). */
+  readonly logicalAt: number | null;
+  readonly conf: Readonly<Record<string, unknown>>;
+  readonly who: string;
+}
+
+export interface TriggeredRun {
+  readonly dagId: string;
+  readonly run: number;
+  readonly runId: string;
+  /** `queued` when the DAG's active runs are at their maximum. */
+  readonly state: "queued" | "running";
+  readonly workflowId: string;
+}
+
+export interface MeridianClient {
+  /** Creates and starts a manual run. Throws NotFound, Refused, or Conflict (details.runId) when the logical date has its run. */
+  trigger(request: TriggerRequest): Promise<TriggeredRun>;
+  pause(dagId: string, who: string, reason: string | null): Promise<void>;
+  /** Also creates at once what is due. */
+  unpause(dagId: string, who: string): Promise<void>;
+}
