@@ -1,0 +1,338 @@
+/**
+ * Every shape that leaves the API, and every body it takes. Instants are ISO 8601 in UTC; only grid cells, of which
+ * there are many, hold epoch ms. Import the types; the schemas also make the OpenAPI document.
+ */
+import { z } from "@hono/zod-openapi";
+import { TRIGGER_RULES } from "../core/rules.ts";
+import { RUN_STATES, RUN_TYPES, TASK_STATES, TRY_STATES } from "../core/states.ts";
+
+const instant = z.string().openapi({ format: "date-time", example: "2026-05-09T00:00:00.000Z" });
+const optionalInstant = instant.nullable();
+
+export const RunState = z.enum(RUN_STATES).openapi("RunState");
+export const RunType = z.enum(RUN_TYPES).openapi("RunType");
+export const TaskState = z.enum(TASK_STATES).openapi("TaskState");
+export const TryState = z.enum(TRY_STATES).openapi("TryState");
+
+/** RFC 9457. `code` is stable; match on it. */
+export const Problem = z
+  .object({
+    type: z.string().openapi({ example: "about:blank" }),
+    title: z.string(),
+    status: z.int(),
+    code: z.string(),
+    detail: z.string(),
+    details: z.record(z.string(), z.unknown()),
+  })
+  .openapi("Problem");
+export type Problem = z.infer<typeof Problem>;
+
+export const Health = z
+  .object({
+    status: z.enum(["ok", "degraded"]),
+    version: z.string(),
+    database: z.object({ reachable: z.boolean(), migration: z.int().nullable() }),
+    temporal: z.object({ known: z.boolean(), web: z.string().nullable(), namespace: z.string().nullable() }),
+  })
+  .openapi("Health");
+export type Health = z.infer<typeof Health>;
+
+export const Interval = z.object({ start: instant, end: instant }).openapi("Interval");
+export type Interval = z.infer<typeof Interval>;
+
+/** A run as lists show it. `key` pages: pass the last one as `before`. */
+export const Run = z
+  .object({
+    key: z.string(),
+    dagId: z.string(),
+    runId: z.string(),
+    runType: RunType,
+    state: RunState,
+    logicalDate: instant,
+    interval: Interval,
+    queuedAt: instant,
+    startedAt: optionalInstant,
+    endedAt: optionalInstant,
+    version: z.int().openapi({ description: "Number of the DAG's version the run began with" }),
+    triggeredBy: z.string().nullable(),
+    reason: z.string().nullable().openapi({ description: "Why it waits, or why it failed" }),
+  })
+  .openapi("Run");
+export type Run = z.infer<typeof Run>;
+
+/** A page of runs. `before` asks for the next (older) page; null: no more. */
+export const RunList = z.object({ runs: z.array(Run), before: z.string().nullable() }).openapi("RunList");
+export type RunList = z.infer<typeof RunList>;
+
+export const LastRun = z
+  .object({ runId: z.string(), state: RunState, logicalDate: instant })
+  .openapi("LastRun");
+export type LastRun = z.infer<typeof LastRun>;
+
+export const DagSummary = z
+  .object({
+    dagId: z.string(),
+    description: z.string(),
+    owner: z.string(),
+    tags: z.array(z.string()),
+    schedule: z.string().openapi({ description: "The timetable in words" }),
+    paused: z.boolean(),
+    pauseReason: z.string().nullable(),
+    pausedBy: z.string().nullable(),
+    active: z.boolean().openapi({ description: "false: its file is gone or defines it no more" }),
+    nextDueAt: optionalInstant,
+    version: z.int().nullable(),
+    lastRuns: z.array(LastRun).openapi({ description: "At most 10, newest last" }),
+    importError: z.boolean(),
+  })
+  .openapi("DagSummary");
+export type DagSummary = z.infer<typeof DagSummary>;
+
+/** A page of DAGs by id. `total` counts all that match; `after` asks for the next page; null: no more. */
+export const DagList = z
+  .object({ dags: z.array(DagSummary), total: z.int(), after: z.string().nullable() })
+  .openapi("DagList");
+export type DagList = z.infer<typeof DagList>;
+
+export const Timetable = z
+  .discriminatedUnion("kind", [
+    z.object({ kind: z.literal("cron"), cron: z.string(), zone: z.string() }),
+    z.object({ kind: z.literal("interval"), everyMs: z.number(), anchor: z.string() }),
+    z.object({ kind: z.literal("manual") }),
+  ])
+  .openapi("Timetable");
+export type Timetable = z.infer<typeof Timetable>;
+
+/** A task of the graph with its options; its edges are in `Graph.edges`. */
+export const GraphTask = z
+  .object({
+    id: z.string(),
+    triggerRule: z.enum(TRIGGER_RULES),
+    retries: z.int(),
+    retryDelayMs: z.number(),
+    retryFactor: z.number(),
+    retryMaxDelayMs: z.number().nullable(),
+    executionTimeoutMs: z.number().nullable(),
+    pool: z.string(),
+    poolSlots: z.int(),
+    priorityWeight: z.int(),
+    queue: z.string(),
+    isolation: z.enum(["shared", "own"]),
+    doc: z.string(),
+  })
+  .openapi("GraphTask");
+export type GraphTask = z.infer<typeof GraphTask>;
+
+/** An edge by task ids; `inputs` names the inputs of `to` that `from` feeds, empty for a plain order edge. */
+export const GraphEdge = z
+  .object({ from: z.string(), to: z.string(), inputs: z.array(z.string()) })
+  .openapi("GraphEdge");
+export type GraphEdge = z.infer<typeof GraphEdge>;
+
+export const Graph = z
+  .object({
+    tasks: z.array(GraphTask).openapi({ description: "In definition order" }),
+    edges: z.array(GraphEdge),
+    timetable: Timetable,
+    startDate: optionalInstant,
+    endDate: optionalInstant,
+    catchup: z.boolean(),
+    maxActiveRuns: z.int(),
+  })
+  .openapi("Graph");
+export type Graph = z.infer<typeof Graph>;
+
+export const DagVersion = z
+  .object({ number: z.int(), hash: z.string(), file: z.string(), createdAt: instant })
+  .openapi("DagVersion");
+export type DagVersion = z.infer<typeof DagVersion>;
+
+export const DagDetail = DagSummary.extend({
+  file: z.string(),
+  graph: Graph.nullable().openapi({ description: "Of the current version" }),
+  versions: z.array(DagVersion).openapi({ description: "Newest first, at most 100" }),
+  uncovered: z.unknown().openapi({
+    description: "The stretch that a change of timetable left without a run, or null",
+  }),
+}).openapi("DagDetail");
+export type DagDetail = z.infer<typeof DagDetail>;
+
+/** A row of the grid. `removed`: only older runs have it, the current version does not. */
+export const GridTask = z
+  .object({ id: z.string(), upstream: z.array(z.int()), removed: z.boolean() })
+  .openapi("GridTask");
+export type GridTask = z.infer<typeof GridTask>;
+
+/** A column of the grid. */
+export const GridRun = z
+  .object({
+    key: z.string(),
+    runId: z.string(),
+    runType: RunType,
+    state: RunState,
+    logicalDate: instant,
+    interval: Interval,
+    startedAt: optionalInstant,
+    endedAt: optionalInstant,
+    version: z.int(),
+  })
+  .openapi("GridRun");
+export type GridRun = z.infer<typeof GridRun>;
+
+/** `[index in tasks, index in states, try, started in epoch ms, ended in epoch ms]`. */
+export const GridCell = z
+  .tuple([z.int(), z.int(), z.int(), z.number().nullable(), z.number().nullable()])
+  .openapi("GridCell");
+export type GridCell = z.infer<typeof GridCell>;
+
+/** `cells[i]` belongs to `runs[i]`; a task without a cell has not been asked for yet ("none"). */
+export const Grid = z
+  .object({
+    dagId: z.string(),
+    paused: z.boolean(),
+    version: z.int().nullable(),
+    states: z.array(TaskState).openapi({ description: "What the state numbers in cells mean" }),
+    tasks: z.array(GridTask),
+    runs: z.array(GridRun).openapi({ description: "Newest last" }),
+    cells: z.array(z.array(GridCell)),
+    before: z.string().nullable().openapi({ description: "Ask with it for older runs; null: no more" }),
+  })
+  .openapi("Grid");
+export type Grid = z.infer<typeof Grid>;
+
+/** A task, or one mapped instance of it, within a run. */
+export const Cell = z
+  .object({
+    taskId: z.string(),
+    mapIndex: z.int().openapi({ description: "-1: not mapped" }),
+    state: TaskState,
+    try: z.int(),
+    queuedAt: optionalInstant,
+    startedAt: optionalInstant,
+    endedAt: optionalInstant,
+  })
+  .openapi("Cell");
+export type Cell = z.infer<typeof Cell>;
+
+/** A request for slots that has not been granted. `taskId` null: the run itself waits to begin. */
+export const Waiting = z
+  .object({
+    taskId: z.string().nullable(),
+    mapIndex: z.int(),
+    try: z.int(),
+    pool: z.string().nullable().openapi({ description: "null: it waits for the DAG's active runs" }),
+    slots: z.int(),
+    reason: z.string().nullable(),
+    since: instant,
+  })
+  .openapi("Waiting");
+export type Waiting = z.infer<typeof Waiting>;
+
+export const RunDetail = Run.extend({
+  conf: z.record(z.string(), z.unknown()),
+  cells: z.array(Cell),
+  waiting: z.array(Waiting).openapi({ description: "Oldest first, at most 1000" }),
+  workflowId: z.string(),
+  temporalUrl: z.string().nullable(),
+}).openapi("RunDetail");
+export type RunDetail = z.infer<typeof RunDetail>;
+
+export const BodyError = z
+  .object({ code: z.string(), message: z.string(), stack: z.string().optional() })
+  .openapi("BodyError");
+export type BodyError = z.infer<typeof BodyError>;
+
+export const Try = z
+  .object({
+    try: z.int(),
+    state: TryState,
+    worker: z.string().nullable(),
+    queuedAt: optionalInstant,
+    startedAt: optionalInstant,
+    endedAt: optionalInstant,
+    error: BodyError.nullable(),
+    output: z.unknown(),
+  })
+  .openapi("Try");
+export type Try = z.infer<typeof Try>;
+
+/** `waiting` says why the next try has not begun; null: it does not wait. */
+export const TryList = z
+  .object({
+    taskId: z.string(),
+    mapIndex: z.int(),
+    state: TaskState,
+    tries: z.array(Try).openapi({ description: "First try first" }),
+    waiting: Waiting.nullable(),
+  })
+  .openapi("TryList");
+export type TryList = z.infer<typeof TryList>;
+
+/** A piece of a try's log. Ask again from `nextOffset` until `done`. */
+export const LogPiece = z
+  .object({ text: z.string(), nextOffset: z.int(), done: z.boolean() })
+  .openapi("LogPiece");
+export type LogPiece = z.infer<typeof LogPiece>;
+
+/** A request that can never be granted as things are: it needs more than its pool has. */
+export const ImpossibleRequest = z
+  .object({
+    dagId: z.string(),
+    runId: z.string(),
+    taskId: z.string(),
+    mapIndex: z.int(),
+    needs: z.int(),
+    reason: z.string(),
+  })
+  .openapi("ImpossibleRequest");
+export type ImpossibleRequest = z.infer<typeof ImpossibleRequest>;
+
+export const Pool = z
+  .object({
+    name: z.string(),
+    exists: z.boolean().openapi({ description: "false: tasks name it, and nobody has made it" }),
+    description: z.string(),
+    slots: z.int(),
+    used: z.int().openapi({ description: "Slots in use" }),
+    free: z.int().openapi({ description: "Never below 0, even when a pool shrank under its work" }),
+    waiting: z.int().openapi({ description: "Requests that wait" }),
+    waitingSlots: z.int(),
+    impossible: z.array(ImpossibleRequest).openapi({ description: "At most 20" }),
+  })
+  .openapi("Pool");
+export type Pool = z.infer<typeof Pool>;
+
+export const PoolList = z.object({ pools: z.array(Pool) }).openapi("PoolList");
+export type PoolList = z.infer<typeof PoolList>;
+
+export const ImportError = z
+  .object({
+    file: z.string(),
+    code: z.string(),
+    message: z.string(),
+    stack: z.string().nullable(),
+    line: z.int().nullable(),
+    checkedAt: instant,
+    dagIds: z.array(z.string()).openapi({ description: "DAGs that its last good version defines" }),
+  })
+  .openapi("ImportError");
+export type ImportError = z.infer<typeof ImportError>;
+
+export const ImportErrorList = z.object({ errors: z.array(ImportError) }).openapi("ImportErrorList");
+export type ImportErrorList = z.infer<typeof ImportErrorList>;
+
+export const PauseState = z
+  .object({ dagId: z.string(), paused: z.boolean(), reason: z.string().nullable() })
+  .openapi("PauseState");
+export type PauseState = z.infer<typeof PauseState>;
+
+export const TriggeredRun = z
+  .object({
+    dagId: z.string(),
+    runId: z.string(),
+    state: z.enum(["queued", "running"]),
+    workflowId: z.string(),
+    temporalUrl: z.string().nullable(),
+  })
+  .openapi("TriggeredRun");
+export type TriggeredRun = z.infer<typeof TriggeredRun>;
