@@ -160,13 +160,14 @@ create table app.lease (
   requested_at timestamptz not null default app.now(),
   granted_at   timestamptz,
   told_at      timestamptz,                        -- the run knows (or: the workflow was started)
+  tell_after   timestamptz,                        -- the outbox leaves it alone until then: somebody is telling
   reason       text,                               -- why it waits
   reason_since timestamptz,
   primary key (run, task_id, map_index, try)
 );
 create index lease_waiting on app.lease (account, priority desc, seq) where granted_at is null;
 create index lease_used on app.lease (account) include (slots) where granted_at is not null;
-create index lease_untold on app.lease (granted_at) where granted_at is not null and told_at is null;
+create index lease_untold on app.lease (tell_after) where granted_at is not null and told_at is null;
 alter table app.lease set (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 
 create table app.audit (

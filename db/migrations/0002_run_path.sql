@@ -1,0 +1,244 @@
+-- The path of a run: each function is one round trip and carries all that its caller has in hand.
+
+-- Live records of tries, group-committed by the worker. A record never overwrites one that is further on.
+-- Returns the outputs that tries which just started asked for.
+create function app.record_tries(p_started jsonb, p_ended jsonb)
+returns table (run bigint, task_id text, map_index integer, try integer, name text, output jsonb)
+language plpgsql as $$
+begin
+  insert into app.task_try as t (run, task_id, map_index, try, state, worker, started_at)
+  select s.run, s.task_id, s.map_index, s.try, 'running', s.worker, s.at
+  from jsonb_to_recordset(p_started) as s(run bigint, task_id text, map_index integer, try integer, worker text, at timestamptz)
+  on conflict do nothing;
+
+  insert into app.cell as c (run, task_id, map_index, state, try, phase, started_at)
+  select s.run, s.task_id, s.map_index, 'running', s.try, 1, s.at
+  from jsonb_to_recordset(p_started) as s(run bigint, task_id text, map_index integer, try integer, at timestamptz)
+  order by s.run, s.task_id, s.map_index
+  on conflict on constraint cell_pkey do update
+    set state = excluded.state, try = excluded.try, phase = 1, started_at = excluded.started_at, ended_at = null
+    where (excluded.try, excluded.phase) > (c.try, c.phase);
+
+  update app.task_try as t set state = e.state, ended_at = e.at, error = e.error, output = e.output
+  from jsonb_to_recordset(p_ended) as e(run bigint, task_id text, map_index integer, try integer, state text, at timestamptz, error jsonb, output jsonb)
+  where t.run = e.run and t.task_id = e.task_id and t.map_index = e.map_index and t.try = e.try and t.state = 'running';
+
+  -- Only what the run will certainly decide the same way; a failure may become a retry.
+  update app.cell as c set state = e.state, phase = 2, ended_at = e.at
+  from jsonb_to_recordset(p_ended) as e(run bigint, task_id text, map_index integer, try integer, state text, at timestamptz)
+  where c.run = e.run and c.task_id = e.task_id and c.map_index = e.map_index and c.try = e.try and c.phase < 2
+    and e.state in ('success', 'skipped');
+
+  delete from app.lease as l
+  using jsonb_to_recordset(p_ended) as e(run bigint, task_id text, map_index integer, try integer)
+  where l.run = e.run and l.task_id = e.task_id and l.map_index = e.map_index and l.try = e.try;
+
+  return query
+  select s.run, s.task_id, s.map_index, s.try, i.key, o.output
+  from jsonb_to_recordset(p_started) as s(run bigint, task_id text, map_index integer, try integer, inputs jsonb)
+  cross join lateral jsonb_each_text(s.inputs) as i(key, value)
+  left join lateral (
+    select t.output from app.task_try t
+    where t.run = s.run and t.task_id = i.value and t.map_index = -1 and t.state = 'success'
+    order by t.try desc limit 1
+  ) o on true;
+end $$;
+
+-- What runs decided: events, tries, cells; the slots of ended tries come back. The run's word is final for a try.
+create function app.settle(p jsonb) returns void language plpgsql as $$
+begin
+  if p is null or jsonb_array_length(p) = 0 then return; end if;
+
+  insert into app.task_event (run, seq, task_id, map_index, try, state, detail)
+  select r.run, r.seq, r.task_id, r.map_index, r.try, r.state,
+         case when r.try_state is not null then jsonb_build_object('try', r.try_state) end
+  from jsonb_to_recordset(p) as r(run bigint, seq integer, task_id text, map_index integer, try integer, state text, try_state text)
+  on conflict do nothing;
+
+  insert into app.task_try as t (run, task_id, map_index, try, state, ended_at, error, output)
+  select r.run, r.task_id, r.map_index, r.try, r.try_state, app.now(), r.error, r.output
+  from jsonb_to_recordset(p) as r(run bigint, task_id text, map_index integer, try integer, try_state text, error jsonb, output jsonb)
+  where r.try_state is not null
+  order by r.run, r.task_id, r.map_index, r.try
+  on conflict on constraint task_try_pkey do update
+    set state = excluded.state, ended_at = coalesce(t.ended_at, excluded.ended_at),
+        error = coalesce(excluded.error, t.error), output = coalesce(excluded.output, t.output)
+    where t.state is distinct from excluded.state or t.ended_at is null;
+
+  insert into app.cell as c (run, task_id, map_index, state, try, phase, seq, ended_at)
+  select distinct on (r.run, r.task_id, r.map_index) r.run, r.task_id, r.map_index, r.state, r.try, 3, r.seq, app.now()
+  from jsonb_to_recordset(p) as r(run bigint, seq integer, task_id text, map_index integer, try integer, state text)
+  order by r.run, r.task_id, r.map_index, r.seq desc
+  on conflict on constraint cell_pkey do update
+    set state = excluded.state, try = excluded.try, phase = 3, seq = excluded.seq,
+        ended_at = case when c.try = excluded.try then coalesce(c.ended_at, excluded.ended_at) else excluded.ended_at end
+    where (excluded.try, excluded.phase, excluded.seq) > (c.try, c.phase, c.seq);
+
+  delete from app.lease as l
+  using jsonb_to_recordset(p) as r(run bigint, task_id text, map_index integer, try integer)
+  where l.run = r.run and l.task_id = r.task_id and l.map_index = r.map_index and l.try = r.try and r.task_id <> '';
+end $$;
+
+-- Grants what is free, in the allocator's own order (core/allocate.ts): highest priority, then first come; a head
+-- that does not fit holds up those behind it, one that never can is passed over. At most `free` heads are read, so
+-- the cost does not grow with the queue. The caller holds the allocator's lock (72, 2).
+-- True when a request is left that no pass has given a reason yet.
+create function app.grant_free(p_accounts text[], p_own bigint[], p_tell_after interval) returns boolean
+language plpgsql as $$
+declare
+  undecided boolean;
+begin
+  with account as (
+    select a.key, a.slots, a.slots - coalesce((select sum(l.slots) from app.lease l where l.account = a.key and l.granted_at is not null), 0) as free
+    from app.account a where a.key = any (p_accounts)
+  ), waiting as (
+    select l.run, l.task_id, l.map_index, l.try, l.account, a.free,
+           sum(l.slots) over (partition by l.account order by l.priority desc, l.seq) as upto
+    from account a cross join lateral (
+      select * from app.lease w where w.account = a.key and w.granted_at is null and w.slots <= a.slots
+      order by w.priority desc, w.seq limit greatest(a.free, 0) + 1
+    ) l
+  )
+  update app.lease as l
+  set granted_at = app.now(), reason = null, reason_since = null,
+      told_at = case when l.task_id <> '' and l.run = any (p_own) then app.now() end,
+      tell_after = app.now() + p_tell_after
+  from waiting w
+  where l.run = w.run and l.task_id = w.task_id and l.map_index = w.map_index and l.try = w.try
+    and l.granted_at is null and w.upto <= w.free;
+
+  select exists (select from app.lease l where l.account = any (p_accounts) and l.granted_at is null and l.reason is null) into undecided;
+  return undecided;
+end $$;
+
+-- One wake-up of one or many runs: settle what ended, ask for what is ready, answer with every grant the runs
+-- have not been told of. `undecided`: a pass of the allocator is wanted.
+create function app.advance(p_runs bigint[], p_records jsonb, p_requests jsonb)
+returns table (undecided boolean, grants jsonb) language plpgsql as $$
+declare
+  v_accounts text[];
+  v_undecided boolean := false;
+begin
+  perform app.settle(p_records);
+
+  if jsonb_array_length(p_requests) > 0 then
+    insert into app.cell as c (run, task_id, map_index, state, try, phase, queued_at)
+    select r.run, r.task_id, r.map_index, 'queued', r.try, 0, app.now()
+    from jsonb_to_recordset(p_requests) as r(run bigint, task_id text, map_index integer, try integer)
+    order by r.run, r.task_id, r.map_index
+    on conflict on constraint cell_pkey do update
+      set state = 'queued', try = excluded.try, phase = 0, queued_at = excluded.queued_at, started_at = null, ended_at = null
+      where excluded.try > c.try;
+
+    perform pg_advisory_xact_lock(72, 2);
+    -- A repeat that comes late (its worker was thought dead) must not ask for a try that has ended.
+    insert into app.lease (run, task_id, map_index, try, account, slots, priority)
+    select r.run, r.task_id, r.map_index, r.try, r.account, r.slots, r.priority
+    from jsonb_to_recordset(p_requests) with ordinality
+      as r(run bigint, task_id text, map_index integer, try integer, account text, slots integer, priority integer, n bigint)
+    join app.cell c on c.run = r.run and c.task_id = r.task_id and c.map_index = r.map_index
+    where c.try = r.try and c.phase < 2
+    order by r.n
+    on conflict do nothing;
+
+    select array_agg(distinct r.account) into v_accounts
+    from jsonb_to_recordset(p_requests) as r(account text);
+    v_undecided := app.grant_free(v_accounts, p_runs, interval '0');
+  end if;
+
+  return query
+  with asked as (
+    select r.run, r.task_id, r.map_index, r.try
+    from jsonb_to_recordset(p_requests) as r(run bigint, task_id text, map_index integer, try integer)
+  ), told as (
+    update app.lease as l set told_at = app.now()
+    where l.run = any (p_runs) and l.task_id <> '' and l.granted_at is not null and l.told_at is null
+    returning l.run, l.task_id, l.map_index, l.try
+  ), all_grants as (
+    select t.run, t.task_id, t.map_index, t.try from told t
+    union
+    select l.run, l.task_id, l.map_index, l.try from app.lease l join asked a using (run, task_id, map_index, try)
+    where l.granted_at is not null
+  )
+  select v_undecided, coalesce((select jsonb_agg(jsonb_build_array(g.run, g.task_id, g.map_index, g.try)) from all_grants g), '[]');
+end $$;
+
+-- New runs: the ledger decides which are new; each new one asks for its DAG's account, oldest first.
+-- Keys are taken in one order and before the allocator's lock, so that callers cannot deadlock.
+create function app.create_runs(p jsonb)
+returns table (dag_id text, run_id text, run bigint, created boolean, granted boolean) language plpgsql as $$
+declare
+  r record;
+  v_run bigint;
+  v_created bigint[] := '{}';
+  v_runs bigint[] := '{}';
+begin
+  for r in
+    select * from jsonb_to_recordset(p)
+      as x(dag_id text, run_id text, run_type text, logical_at timestamptz, fork integer, start_at timestamptz,
+           end_at timestamptz, version bigint, conf jsonb, who text)
+    order by x.dag_id, x.logical_at, x.fork
+  loop
+    insert into app.run_key as k (dag_id, logical_at, fork, run)
+    values (r.dag_id, r.logical_at, coalesce(r.fork, 0), app.new_run())
+    on conflict do nothing
+    returning k.run into v_run;
+    if v_run is not null then
+      insert into app.dag_run (run, dag_id, run_id, run_type, logical_at, start_at, end_at, state, version, conf, triggered_by, queued_at)
+      values (v_run, r.dag_id, r.run_id, r.run_type, r.logical_at, r.start_at, r.end_at, 'queued', r.version,
+              coalesce(r.conf, '{}'), r.who, app.now());
+      v_created := v_created || v_run;
+    else
+      select k.run into v_run from app.run_key k
+      where k.dag_id = r.dag_id and k.logical_at = r.logical_at and k.fork = coalesce(r.fork, 0);
+    end if;
+    v_runs := v_runs || v_run;
+  end loop;
+
+  perform pg_advisory_xact_lock(72, 2);
+  insert into app.lease (run, task_id, try, account, slots, priority)
+  select d.run, '', 0, 'runs:' || d.dag_id, 1,
+         case d.run_type when 'manual' then 10 when 'backfill' then 1 else 5 end
+  from unnest(v_created) with ordinality as c(run, n) join app.dag_run d on d.run = c.run
+  order by c.n;
+
+  perform app.grant_free(
+    (select array_agg(distinct 'runs:' || d.dag_id) from app.dag_run d where d.run = any (v_created)),
+    '{}', interval '5 seconds');
+
+  return query
+  select d.dag_id, d.run_id, d.run, d.run = any (v_created),
+         exists (select from app.lease l where l.run = d.run and l.task_id = '' and l.granted_at is not null)
+  from unnest(v_runs) with ordinality as a(run, n) join app.dag_run d on d.run = a.run
+  order by a.n;
+end $$;
+
+-- A run begins (or a closed one is opened again). Answers null columns when the run is not to be run.
+create function app.open_run(p_run bigint)
+returns table (dag_id text, run_id text, run_type text, logical_at timestamptz, start_at timestamptz, end_at timestamptz,
+               version bigint, conf jsonb, state text, run_state jsonb) language plpgsql as $$
+begin
+  update app.dag_run r set state = 'running', started_at = coalesce(r.started_at, app.now()), reason = null
+  where r.run = p_run and r.state in ('queued', 'running');
+  update app.lease l set told_at = coalesce(l.told_at, app.now()) where l.run = p_run and l.task_id = '' and l.told_at is null;
+  return query
+  select r.dag_id, r.run_id, r.run_type, r.logical_at, r.start_at, r.end_at, r.version, r.conf, r.state, r.run_state
+  from app.dag_run r where r.run = p_run;
+end $$;
+
+-- A run ends: its last decisions, its state, all its leases back. True when another run of the DAG waits.
+create function app.close_run(p_run bigint, p_records jsonb, p_state text, p_reason text, p_run_state jsonb)
+returns boolean language plpgsql as $$
+declare
+  v_dag text;
+begin
+  perform app.settle(p_records);
+  update app.dag_run r set state = p_state, ended_at = app.now(), run_state = p_run_state, reason = p_reason
+  where r.run = p_run and r.state in ('queued', 'running')
+  returning r.dag_id into v_dag;
+  if v_dag is null then
+    select r.dag_id into v_dag from app.dag_run r where r.run = p_run;
+  end if;
+  delete from app.lease l where l.run = p_run;
+  return exists (select from app.lease l where l.account = 'runs:' || v_dag and l.granted_at is null);
+end $$;
