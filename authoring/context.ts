@@ -1,0 +1,73 @@
+import type { BodyContext, LogLine } from "../core/body.ts";
+import { storableText } from "./output.ts";
+import type { Log, TaskContext } from "./types.ts";
+
+/** What the surroundings give to a body. */
+export interface BodyServices {
+  /** Takes one line of the try's log. */
+  log(level: LogLine["level"], text: string): void;
+  readonly signal: AbortSignal;
+  /** The connection text of this name; throws when there is none. */
+  connection(name: string): string;
+}
+
+/**
+ * The context handed to a body. Inputs of upstream tasks that have no output are to be absent from `inputs`.
+ *
+ * @example
+ * const context = makeContext(data, { rows: [1, 2] }, { log: (level, text) => lines.push({ level, text }), signal, connection });
+ * await dag.bodyOf(data.taskId)?.(context);
+ */
+export function makeContext(
+  data: BodyContext,
+  inputs: Readonly<Record<string, unknown>>,
+  services: BodyServices,
+): TaskContext {
+  return Object.freeze({
+    inputs,
+    dagId: data.dagId,
+    runId: data.runId,
+    taskId: data.taskId,
+    runType: data.runType,
+    try: data.try,
+    tryNumber: data.try,
+    maxTries: data.maxTries,
+    logicalDate: new Date(data.logicalDate),
+    dataInterval: Object.freeze({
+      start: new Date(data.dataInterval.start),
+      end: new Date(data.dataInterval.end),
+    }),
+    ds: data.ds,
+    dsNodash: data.ds.replaceAll("-", ""),
+    zone: data.zone,
+    conf: data.conf,
+    log: makeLog((level, text) => services.log(level, text)),
+    signal: services.signal,
+    connection: (name: string) => services.connection(name),
+  });
+}
+
+function makeLog(write: BodyServices["log"]): Log {
+  const at =
+    (level: LogLine["level"]) =>
+    (...parts: readonly unknown[]) =>
+      write(level, storableText(parts.map(partText).join(" ")));
+  return Object.freeze({ debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") });
+}
+
+/** Logging never fails a body: what cannot be shown is named by its type. */
+function partText(part: unknown): string {
+  try {
+    if (typeof part === "string") return part;
+    if (typeof part === "bigint") return `${part}n`;
+    if (typeof part !== "object" || part === null) return String(part);
+    const { stack } = part as { stack?: unknown };
+    return typeof stack === "string" ? stack : jsonText(part);
+  } catch {
+    return Object.prototype.toString.call(part);
+  }
+}
+
+function jsonText(part: object): string {
+  return JSON.stringify(part, (_key, value: unknown) => (typeof value === "bigint" ? `${value}n` : value));
+}

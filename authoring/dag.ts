@@ -1,0 +1,60 @@
+import { DefinitionError } from "../core/errors.ts";
+import { Builder } from "./builder.ts";
+import { registry } from "./registry.ts";
+import type { Dag } from "./registry.ts";
+import { show } from "./show.ts";
+import type { DagOptions } from "./types.ts";
+
+/**
+ * Defines a DAG: its tasks are those that `build` defines. Give each DAG of a file an id of its own; a loop may
+ * define many.
+ *
+ * @example
+ * export const hello = dag("hello", { schedule: "0 6 * * *", startDate: "2026-01-01" }, () => {
+ *   const numbers = task("numbers", () => [1, 2, 3]);
+ *   task("total", { inputs: { numbers } }, ({ inputs }) => inputs.numbers.length);
+ * });
+ */
+export function dag(id: string, options: DagOptions, build: () => void): Dag {
+  const shared = registry();
+  const builder = new Builder(id, options);
+  const where = `dag "${builder.dagId}"`;
+  if (shared.open !== undefined) {
+    throw new DefinitionError(
+      "nested_dag",
+      `${where} is defined inside dag "${shared.open.dagId}"; define DAGs one after the other`,
+    );
+  }
+  if (shared.collected?.has(builder.dagId) === true) {
+    throw new DefinitionError(
+      "duplicate_dag",
+      `${where}: this id is taken by another DAG of the same file; give each DAG an id of its own`,
+    );
+  }
+  if (typeof build !== "function") {
+    throw new DefinitionError(
+      "bad_dag",
+      `${where}: its third argument is ${show(build)}; expected a function`,
+    );
+  }
+  const made = run(builder, build);
+  shared.collected?.set(builder.dagId, made);
+  return made;
+}
+
+function run(builder: Builder, build: () => unknown): Dag {
+  const shared = registry();
+  shared.open = builder;
+  try {
+    const answer = build();
+    if (typeof (answer as { then?: unknown } | undefined)?.then === "function") {
+      throw new DefinitionError(
+        "async_dag",
+        `dag "${builder.dagId}": its function is async, so tasks after an await would be lost; make it synchronous`,
+      );
+    }
+  } finally {
+    shared.open = undefined;
+  }
+  return builder.close();
+}

@@ -1,0 +1,131 @@
+/**
+ * The options of `dag()` and `task()`: one table each, with unit, default, a line of help and the check.
+ * `docs` and messages are made from them; a key missing here does not compile.
+ */
+import { DefinitionError, MeridianError } from "../core/errors.ts";
+import { DEFAULT_POOL } from "../core/ids.ts";
+import { TRIGGER_RULES } from "../core/rules.ts";
+import { didYouMean } from "../core/suggest.ts";
+import * as read from "./read.ts";
+import type { Reader } from "./read.ts";
+import { show } from "./show.ts";
+import type { DagOptions, Inputs, TaskDefaults, TaskOptions } from "./types.ts";
+
+export interface Option<T> {
+  readonly doc: string;
+  readonly unit?: string;
+  readonly fallback: T;
+  readonly read: Reader<T>;
+}
+
+const option = <T>(doc: string, fallback: NoInfer<T>, reader: Reader<T>, unit?: string): Option<T> =>
+  unit === undefined ? { doc, fallback, read: reader } : { doc, unit, fallback, read: reader };
+
+const DURATION = "milliseconds, or text with its unit";
+
+/** Airflow's default wait before a retry. */
+const RETRY_DELAY_MS = 300_000;
+
+/** Options of a task that `defaults` of its DAG may set too. */
+export const TASK_DEFAULTS = {
+  retries: option("How many tries may follow a failed first one.", 0, read.whole(0, 100_000), "tries"),
+  retryDelay: option("Wait before a retry.", RETRY_DELAY_MS, read.duration, DURATION),
+  retryFactor: option("Each further wait is this many times the one before.", 1, read.number(1, 100)),
+  maxRetryDelay: option(
+    "The longest wait that retryFactor may reach.",
+    null,
+    read.orNull(read.duration),
+    DURATION,
+  ),
+  executionTimeout: option("Bound of one try.", null, read.orNull(read.positiveDuration), DURATION),
+  pool: option("The pool whose slots a try holds.", DEFAULT_POOL, read.id),
+  poolSlots: option("How many of the pool's slots a try holds.", 1, read.whole(1, 32_767), "slots"),
+  priorityWeight: option("Higher goes first within a pool.", 1, read.whole(-1_000_000, 1_000_000)),
+  queue: option("Which workers take the task: the queue profile they serve.", "default", read.id),
+  isolation: option("shared: a thread with others; own: a process.", "shared", read.oneOf("shared", "own")),
+} satisfies Record<keyof TaskDefaults, Option<unknown>>;
+
+export const TASK_OPTIONS = {
+  ...TASK_DEFAULTS,
+  inputs: option("Upstream tasks whose outputs the body reads, by name.", {}, read.record),
+  after: option("Upstream tasks to wait for without reading them.", [], read.list),
+  triggerRule: option(
+    "Which states of the upstream tasks let this one run.",
+    "all_success",
+    read.oneOf(...TRIGGER_RULES),
+  ),
+  doc: option("Shown on the page.", "", read.text),
+} satisfies Record<keyof TaskOptions<Inputs>, Option<unknown>>;
+
+/** How many runs of a DAG may be active at once unless it says otherwise; Airflow's number. */
+export const DEFAULT_MAX_ACTIVE_RUNS = 16;
+
+export const DAG_OPTIONS = {
+  schedule: option("Cron text, preset, { every, anchor } or null (by hand).", null, read.anything),
+  zone: option("IANA zone of schedule, dates and ds.", "UTC", read.zone),
+  startDate: option("No interval begins before this.", null, read.orNull(read.dateInput)),
+  endDate: option("The last logical date, inclusive.", null, read.orNull(read.dateInput)),
+  catchup: option("Run every interval since startDate.", false, read.boolean),
+  maxActiveRuns: option(
+    "How many runs may be active at once.",
+    DEFAULT_MAX_ACTIVE_RUNS,
+    read.whole(1, 100_000),
+    "runs",
+  ),
+  description: option("One line.", "", read.text),
+  owner: option("Who answers for it.", "", read.text),
+  tags: option("Words to find it by.", [], read.texts),
+  doc: option("Longer text for the page.", "", read.text),
+  defaults: option("Options of every task that does not set them itself.", {}, read.record),
+} satisfies Record<keyof DagOptions, Option<unknown>>;
+
+type Table = Readonly<Record<string, Option<unknown>>>;
+export type Values<T extends Table> = { readonly [K in keyof T]: T[K]["fallback"] };
+
+/** The values of a set of options: each checked, absent ones at their default, unknown ones refused. */
+export function readOptions<T extends Table>(table: T, given: unknown, where: string): Values<T> {
+  const asked = givenOptions(given, where);
+  const known = Object.keys(table);
+  for (const key of Object.keys(asked)) {
+    if (Object.hasOwn(table, key)) continue;
+    throw new DefinitionError(
+      "unknown_option",
+      `${where}: option ${JSON.stringify(key)} does not exist${didYouMean(key, known)}; expected one of ${known.join(", ")}`,
+    );
+  }
+  return Object.fromEntries(
+    known.map((key) => [key, readOption(table[key]!, key, asked[key], where)]),
+  ) as Values<T>;
+}
+
+function givenOptions(given: unknown, where: string): Readonly<Record<string, unknown>> {
+  const answer = read.record(given ?? {});
+  if ("value" in answer) return answer.value;
+  throw new DefinitionError(
+    "bad_option",
+    `${where}: its options are ${show(given)}; expected an object such as { retries: 2 }`,
+  );
+}
+
+function readOption(option: Option<unknown>, key: string, value: unknown, where: string): unknown {
+  if (value === undefined) return option.fallback;
+  const answer = within(`${where}: option "${key}"`, () => option.read(value));
+  if ("value" in answer) return answer.value;
+  throw new DefinitionError(
+    "bad_option",
+    `${where}: option "${key}" is ${show(value)}; expected ${answer.expected}${answer.hint ?? ""}`,
+  );
+}
+
+/** Runs a check that does not know where it is, and names the place in its message. */
+export function within<T>(where: string, check: () => T): T {
+  try {
+    return check();
+  } catch (error) {
+    if (!(error instanceof MeridianError)) throw error;
+    throw new DefinitionError(error.code, `${where}: ${error.message}`, {
+      cause: error,
+      details: error.details,
+    });
+  }
+}

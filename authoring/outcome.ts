@@ -1,0 +1,146 @@
+/** What a body's thrown value means. Marks, names and codes decide, never `instanceof`: it may come from another realm. */
+import type { BodyError, BodyOutcome } from "../core/body.ts";
+import type { ErrorKind } from "../core/errors.ts";
+import { storableText } from "./output.ts";
+
+const MARK = Symbol.for("meridian.outcome");
+type Mark = "skip" | "fail";
+
+/** An error's text beyond this is cut: it is stored, sent and shown. */
+const MESSAGE_LIMIT = 8_000;
+const STACK_LIMIT = 16_000;
+
+/**
+ * Ends the task as skipped, from anywhere in its body. What waits for it is skipped too, unless its trigger rule
+ * says otherwise.
+ *
+ * @example
+ * if (rows.length === 0) skip(`no sales on ${ds}`);
+ */
+export function skip(reason = ""): never {
+  throw marked("skip", "Skip", reason);
+}
+
+/**
+ * Fails the task at once, whatever its `retries`: for faults that trying again cannot mend.
+ *
+ * @example
+ * if (row.price < 0) fail(`negative price in row ${row.id}`);
+ */
+export function fail(message: string, options: { readonly cause?: unknown } = {}): never {
+  throw marked("fail", "Fail", message, options);
+}
+
+function marked(mark: Mark, name: string, message: string, options?: { cause?: unknown }): Error {
+  const error = Object.assign(new Error(message, options), { [MARK]: mark });
+  Object.defineProperty(error, "name", { value: name, enumerable: false });
+  return error;
+}
+
+/** How a body that threw has ended. Never throws itself. */
+export function outcomeOf(thrown: unknown): BodyOutcome {
+  const mark = read(() => (thrown as { [MARK]?: unknown } | null | undefined)?.[MARK]);
+  if (mark === "skip") return { kind: "skipped", message: messageOf(thrown) };
+  return { kind: "failed", error: bodyErrorOf(thrown) };
+}
+
+/** The outcome of a try that its `executionTimeout` has ended, whatever the body did then. */
+export function timedOut(limitMs: number): BodyOutcome {
+  const message = `the try took longer than its executionTimeout of ${limitMs} ms and was stopped`;
+  return { kind: "timed_out", error: { code: "timed_out", message, retryable: true } };
+}
+
+function bodyErrorOf(thrown: unknown): BodyError {
+  const stack = stackOf(thrown);
+  return {
+    code: codeOf(thrown),
+    message: messageOf(thrown),
+    ...(stack === undefined ? {} : { stack }),
+    retryable: isRetryable(thrown),
+  };
+}
+
+/** The kinds of our own errors that another try may mend; an author's own class always may. */
+const RETRYABLE_KIND: Readonly<Record<ErrorKind, boolean>> = {
+  definition: false,
+  refused: false,
+  not_found: true,
+  conflict: true,
+  retryable: true,
+  terminal: false,
+};
+const OUR_NAMES: readonly unknown[] = [
+  "DefinitionError",
+  "Refused",
+  "NotFound",
+  "Conflict",
+  "Retryable",
+  "Terminal",
+];
+
+function isRetryable(thrown: unknown): boolean {
+  if (read(() => (thrown as { [MARK]?: unknown })[MARK]) === "fail") return false;
+  if (!isOurs(thrown)) return true;
+  return RETRYABLE_KIND[(thrown as { kind: ErrorKind }).kind] ?? true;
+}
+
+function isOurs(thrown: unknown): boolean {
+  return (
+    read(
+      () =>
+        OUR_NAMES.includes((thrown as Error).name) && typeof (thrown as { code?: unknown }).code === "string",
+    ) === true
+  );
+}
+
+/** A code of ours, or the name of the error's class. */
+function codeOf(thrown: unknown): string {
+  if (isOurs(thrown)) return (thrown as unknown as { code: string }).code;
+  if (typeof thrown !== "object" || thrown === null) return "Error";
+  const name = read(() => (thrown as Error).name);
+  const className = read(() => thrown.constructor.name);
+  const code = name === undefined || name === "" || name === "Error" ? className : name;
+  return typeof code === "string" && code !== "" ? storableText(code.slice(0, 200)) : "Error";
+}
+
+/** An error of Node's network layer may hold its text only in the errors it collects. */
+function messageOf(thrown: unknown): string {
+  const own = read(() =>
+    typeof thrown === "object" && thrown !== null ? (thrown as Error).message : thrown,
+  );
+  if (typeof own === "string" && own !== "") return cut(own, MESSAGE_LIMIT);
+  if (typeof thrown !== "object" || thrown === null)
+    return thrown === "" ? "" : cut(read(() => String(thrown)) ?? "", MESSAGE_LIMIT);
+  const inner = read(() => (thrown as AggregateError).errors.map((error: Error) => error.message).join("; "));
+  if (typeof inner === "string" && inner !== "") return cut(inner, MESSAGE_LIMIT);
+  const code = read(() => (thrown as { code?: unknown }).code);
+  if (typeof code === "string") return cut(code, MESSAGE_LIMIT);
+  return typeof own === "string" ? own : cut(read(() => JSON.stringify(thrown)) ?? "", MESSAGE_LIMIT);
+}
+
+/** With the stacks of its causes. */
+function stackOf(thrown: unknown): string | undefined {
+  const stacks: string[] = [];
+  let error: unknown = thrown;
+  for (let depth = 0; depth < 5 && typeof error === "object" && error !== null; depth++) {
+    const stack = read(() => (error as Error).stack);
+    if (typeof stack === "string") stacks.push(stack);
+    error = read(() => (error as Error).cause);
+  }
+  return stacks.length === 0 ? undefined : cut(stacks.join("\ncaused by: "), STACK_LIMIT);
+}
+
+function cut(text: string, limit: number): string {
+  return storableText(
+    text.length > limit ? `${text.slice(0, limit)}… (${text.length - limit} more characters)` : text,
+  );
+}
+
+/** A thrown value may be anything, a proxy that throws included. */
+function read<T>(get: () => T): T | undefined {
+  try {
+    return get();
+  } catch {
+    return undefined;
+  }
+}

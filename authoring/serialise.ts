@@ -1,0 +1,85 @@
+/** From a collected DAG to its serial graph. Deterministic: the same file gives the same bytes. */
+import { isoOf, parseInstant } from "../core/calendar/dates.ts";
+import { parseSchedule } from "../core/calendar/timetable.ts";
+import type { Timetable } from "../core/calendar/timetable.ts";
+import { DefinitionError } from "../core/errors.ts";
+import { GRAPH_FORMAT } from "../core/graph.ts";
+import type { SerialGraph, SerialTask } from "../core/graph.ts";
+import type { DraftTask } from "./builder.ts";
+import { DURATION_RULE, parseDuration } from "./duration.ts";
+import { within } from "./options.ts";
+import type { DAG_OPTIONS, Values } from "./options.ts";
+import { show } from "./show.ts";
+import type { DateInput } from "./types.ts";
+
+export function serialise(
+  dagId: string,
+  options: Values<typeof DAG_OPTIONS>,
+  tasks: readonly DraftTask[],
+): SerialGraph {
+  const { zone } = options;
+  const startAt = instant("startDate", options.startDate, zone);
+  const endAt = instant("endDate", options.endDate, zone);
+  if (startAt !== null && endAt !== null && endAt < startAt) {
+    throw new DefinitionError(
+      "end_before_start",
+      `endDate ${isoOf(endAt)} is before startDate ${isoOf(startAt)}; the DAG would never run: correct one of them`,
+    );
+  }
+  return {
+    format: GRAPH_FORMAT,
+    dagId,
+    description: [options.description, options.doc].filter((text) => text !== "").join("\n\n"),
+    owner: options.owner,
+    tags: options.tags,
+    timetable: within('option "schedule"', () => timetableOf(options.schedule, zone)),
+    startDate: startAt === null ? null : isoOf(startAt),
+    endDate: endAt === null ? null : isoOf(endAt),
+    catchup: options.catchup,
+    maxActiveRuns: options.maxActiveRuns,
+    tasks: tasks.map(serialTask),
+  };
+}
+
+function serialTask({ id, options, inputs, upstream }: DraftTask): SerialTask {
+  return {
+    id,
+    upstream: [...upstream].sort((a, b) => a - b),
+    inputs,
+    triggerRule: options.triggerRule,
+    retries: options.retries,
+    retryDelayMs: options.retryDelay,
+    retryFactor: options.retryFactor,
+    retryMaxDelayMs: options.maxRetryDelay,
+    executionTimeoutMs: options.executionTimeout,
+    pool: options.pool,
+    poolSlots: options.poolSlots,
+    priorityWeight: options.priorityWeight,
+    queue: options.queue,
+    isolation: options.isolation,
+    doc: options.doc,
+  };
+}
+
+function instant(name: string, value: DateInput | null, zone: string): number | null {
+  if (value === null) return null;
+  return typeof value === "string"
+    ? within(`option "${name}"`, () => parseInstant(value, zone))
+    : value.getTime();
+}
+
+/** `{ every: "10m" }` in the calendar's own words; all else as it is. */
+function timetableOf(schedule: unknown, zone: string): Timetable {
+  if (typeof schedule !== "object" || schedule === null || !("every" in schedule)) {
+    return parseSchedule(schedule, zone);
+  }
+  const { every, ...rest } = schedule;
+  const everyMs = parseDuration(every);
+  if (everyMs === undefined || everyMs === 0) {
+    throw new DefinitionError(
+      "schedule_invalid",
+      `every is ${show(every)}; expected ${DURATION_RULE}, above 0`,
+    );
+  }
+  return parseSchedule({ ...rest, everyMs }, zone);
+}
