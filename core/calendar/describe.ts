@@ -23,79 +23,72 @@ const MOST_TIMES = 6;
 /** `every Friday at 00:00`, without the zone. */
 export function describeCron(spec: CronSpec): string {
   const days = dayWords(spec);
-  const allMonths = spec.months.length === 12;
-  const months = allMonths ? "" : ` in ${monthList(spec.months)}`;
   const times = timeWords(spec);
-  if (times.startsWith("at ")) return `${days ?? "every day"}${months} ${times}`;
-  if (days === null && allMonths) return times;
-  return `${times}, ${days ?? "every day"}${months}`;
+  if (times.startsWith("at ")) return `${days ?? "every day"} ${times}`;
+  return days === null ? times : `${times}, ${days}`;
 }
 
 /** `every 90 minutes`: elapsed time, not wall time. */
 export function describeEvery(everyMs: number): string {
-  for (const [unitMs, unit] of UNITS) {
-    if (everyMs % unitMs !== 0) continue;
-    const count = everyMs / unitMs;
-    return count === 1 ? `every ${unit}` : `every ${count} ${unit}s`;
-  }
-  return `every ${everyMs} ms`;
+  const [unitMs, unit] = UNITS.find(([length]) => everyMs % length === 0)!;
+  const count = everyMs / unitMs;
+  return count === 1 ? `every ${unit}` : `every ${count} ${unit}s`;
 }
 
-const UNITS = [
+const UNITS: readonly (readonly [ms: number, name: string])[] = [
   [3_600_000, "hour"],
   [60_000, "minute"],
   [1000, "second"],
   [1, "millisecond"],
-] as const;
+];
 
 function timeWords({ minutes, hours, hourStarred }: CronSpec): string {
   if (hourStarred) {
     const minuteStep = evenStep(minutes, 60);
     const hourStep = evenStep(hours, 24);
     const minute = minutes.length === 1 && minutes[0] === 0 ? "on the hour" : minuteWords(minutes);
-    if (hourStep !== 1) {
-      const each = hourStep === null ? "" : `every ${hourStep} hours `;
-      return each === ""
-        ? `${minuteWords(minutes)} whenever the hour is ${hourList(hours)}`
-        : `${each}${minute}`;
+    if (hourStep === null || hourStep === 24) {
+      return `${minuteWords(minutes)} whenever the hour is ${hourList(hours)}`;
     }
+    if (hourStep !== 1) return `every ${hourStep} hours ${minute}`;
     if (minuteStep === 1) return "every minute";
     if (minuteStep !== null && minuteStep < 60) return `every ${minuteStep} minutes`;
     return `every hour ${minute}`;
   }
   if (minutes.length * hours.length <= MOST_TIMES) {
     const times = hours.flatMap((hour) => minutes.map((minute) => `${two(hour)}:${two(minute)}`));
-    return `at ${list(times, "and")}`;
+    return `at ${list(times)}`;
   }
   return `${minuteWords(minutes)} of the hours ${hourList(hours)}`;
 }
 
-/** Null: every day. */
-function dayWords({ monthDays, weekDays }: CronSpec): string | null {
+/** Null: every day of the year. */
+function dayWords({ monthDays, weekDays, months }: CronSpec): string | null {
+  const names = months.length === 12 ? null : monthList(months);
+  const inMonths = names === null ? "" : ` in ${names}`;
   const everyMonthDay = monthDays.days.length === 31;
   const everyWeekday = weekDays.days.length === 7;
-  if (!monthDays.starred && !weekDays.starred) {
-    if (everyMonthDay || everyWeekday) return null;
-    return `${monthDayWords(monthDays)} or every ${weekdayWords(weekDays)}`;
+  const either = !monthDays.starred && !weekDays.starred;
+  if (either ? everyMonthDay || everyWeekday : everyMonthDay && everyWeekday) {
+    return names === null ? null : `every day${inMonths}`;
   }
-  if (everyMonthDay && everyWeekday) return null;
-  if (everyMonthDay) return `every ${weekdayWords(weekDays)}`;
-  if (everyWeekday) return monthDayWords(monthDays);
-  return `${monthDayWords(monthDays)} if a ${weekdayWords(weekDays)}`;
+  const byWeek = weekdayWords(weekDays);
+  if (either)
+    return `${monthDayWords(monthDays, "the month")} or every ${byWeek}${inMonths && `,${inMonths}`}`;
+  if (everyMonthDay) return `every ${byWeek}${inMonths}`;
+  const byMonth = monthDayWords(monthDays, names ?? "the month");
+  return everyWeekday ? byMonth : `${byMonth} if a ${byWeek}`;
 }
 
-function monthDayWords(field: MonthDays): string {
+function monthDayWords(field: MonthDays, month: string): string {
   const parts: string[] = [];
-  if (field.days.length > 0)
-    parts.push(`day${plural(field.days)} ${list(ranges(field.days, String), "and")}`);
+  if (field.days.length > 0) parts.push(`day${plural(field.days)} ${list(ranges(field.days, String))}`);
   if (field.nearest.length > 0) {
-    parts.push(
-      `the workday nearest to day${plural(field.nearest)} ${list(field.nearest.map(String), "and")}`,
-    );
+    parts.push(`the workday nearest to day${plural(field.nearest)} ${list(field.nearest.map(String))}`);
   }
   if (field.last) parts.push("the last day");
   if (field.lastWorkday) parts.push("the last workday");
-  return `on ${list(parts, "and")} of the month`;
+  return `on ${list(parts)} of ${month}`;
 }
 
 function weekdayWords(field: WeekDays): string {
@@ -108,24 +101,21 @@ function weekdayWords(field: WeekDays): string {
   );
   for (const { day, n } of field.nth) parts.push(`${ORDINALS[n]} ${WEEKDAYS[day]} of the month`);
   for (const day of field.last) parts.push(`last ${WEEKDAYS[day]} of the month`);
-  return list(parts, "and");
+  return list(parts);
 }
 
 function minuteWords(minutes: readonly number[]): string {
   const step = evenStep(minutes, 60);
   if (step === 1) return "at every minute";
-  return `at minute${plural(minutes)} ${list(ranges(minutes, String), "and")}`;
+  return `at minute${plural(minutes)} ${list(ranges(minutes, String))}`;
 }
 
 function hourList(hours: readonly number[]): string {
-  return list(ranges(hours, two), "and");
+  return list(ranges(hours, two));
 }
 
 function monthList(months: readonly number[]): string {
-  return list(
-    ranges(months, (month) => MONTHS[month - 1]!),
-    "and",
-  );
+  return list(ranges(months, (month) => MONTHS[month - 1]!));
 }
 
 /** 15 for 0, 15, 30, 45 of 60; null when the values do not divide the whole evenly from 0. */
@@ -151,9 +141,9 @@ function ranges(
   );
 }
 
-function list(words: readonly string[], conjunction: string): string {
+function list(words: readonly string[]): string {
   if (words.length <= 1) return words.join("");
-  return `${words.slice(0, -1).join(", ")} ${conjunction} ${words.at(-1)}`;
+  return `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
 }
 
 function plural(values: readonly unknown[]): string {
