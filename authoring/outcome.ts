@@ -1,7 +1,7 @@
 /** What a body's thrown value means. Marks, names and codes decide, never `instanceof`: it may come from another realm. */
 import type { BodyError, BodyOutcome } from "../core/body.ts";
 import type { ErrorKind } from "../core/errors.ts";
-import { storableText } from "./output.ts";
+import { storableText, toOutput } from "./output.ts";
 
 const MARK = Symbol.for("meridian.outcome");
 type Mark = "skip" | "fail";
@@ -44,10 +44,10 @@ export function outcomeOf(thrown: unknown): BodyOutcome {
   return { kind: "failed", error: bodyErrorOf(thrown) };
 }
 
-/** The outcome of a try that its `executionTimeout` has ended, whatever the body did then. */
-export function timedOut(limitMs: number): BodyOutcome {
-  const message = `the try took longer than its executionTimeout of ${limitMs} ms and was stopped`;
-  return { kind: "timed_out", error: { code: "timed_out", message, retryable: true } };
+/** How a body that returned has ended: an output that cannot be stored is a failure. Never throws. */
+export function outcomeOfReturn(value: unknown): BodyOutcome {
+  const checked = toOutput(value);
+  return checked.ok ? { kind: "success", output: checked.value } : { kind: "failed", error: checked.error };
 }
 
 function bodyErrorOf(thrown: unknown): BodyError {

@@ -1,0 +1,70 @@
+/** One try of a body in this process: time-out, stop, log. */
+import type { BodyContext, BodyOutcome, LogLine } from "../core/body.ts";
+import { makeContext } from "./context.ts";
+import { outcomeOf, outcomeOfReturn } from "./outcome.ts";
+import type { TaskBody } from "./types.ts";
+
+/** Longer timers end at once in Node. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+export interface LocalTry {
+  readonly context: BodyContext;
+  readonly body: TaskBody;
+  readonly inputs: Readonly<Record<string, unknown>>;
+  readonly timeoutMs: number | null;
+  /** How long a body may still take after it was told to stop; then it is left behind. */
+  readonly graceMs: number;
+  readonly log: (level: LogLine["level"], text: string) => void;
+  readonly connection: (name: string) => string;
+}
+
+export interface RunningTry {
+  readonly outcome: Promise<BodyOutcome>;
+  stop(reason: string): void;
+}
+
+export function startTry(given: LocalTry): RunningTry {
+  const controller = new AbortController();
+  let stopped: BodyOutcome | undefined;
+  let giveUp = (_outcome: BodyOutcome): void => {};
+  const leftBehind = new Promise<BodyOutcome>((resolve) => (giveUp = resolve));
+  let grace: NodeJS.Timeout | undefined;
+
+  const halt = (outcome: BodyOutcome, reason: string) => {
+    if (stopped !== undefined) return;
+    stopped = outcome;
+    controller.abort(abortError(reason));
+    grace = setTimeout(() => giveUp(outcome), given.graceMs);
+  };
+  const { timeoutMs } = given;
+  const limit = timeoutMs === null ? undefined : setTimeout(onTime, Math.min(timeoutMs, LONGEST_TIMER_MS));
+  function onTime(): void {
+    const message = `the try took longer than its executionTimeout of ${timeoutMs} ms and was stopped`;
+    halt({ kind: "timed_out", error: { code: "execution_timeout", message, retryable: true } }, message);
+  }
+
+  // What the body does after it was told to stop no longer counts.
+  const ended = callBody(given, controller.signal).then((outcome) => stopped ?? outcome);
+  const outcome = Promise.race([ended, leftBehind]).finally(() => {
+    clearTimeout(limit);
+    clearTimeout(grace);
+  });
+  return { outcome, stop: (reason) => halt({ kind: "cancelled", message: reason }, reason) };
+}
+
+async function callBody(given: LocalTry, signal: AbortSignal): Promise<BodyOutcome> {
+  try {
+    const { log, connection } = given;
+    return outcomeOfReturn(
+      await given.body(makeContext(given.context, given.inputs, { log, signal, connection })),
+    );
+  } catch (thrown) {
+    return outcomeOf(thrown);
+  }
+}
+
+function abortError(reason: string): Error {
+  const error = new Error(reason);
+  error.name = "AbortError";
+  return error;
+}

@@ -1,0 +1,270 @@
+/** A whole run of a DAG in this process, without any server: the same rules as the real one, no pools. */
+import type { BodyContext, BodyError, BodyOutcome, LogLine } from "../core/body.ts";
+import { dsOf, isoOf, parseInstant } from "../core/calendar/dates.ts";
+import { intervalFor } from "../core/calendar/plan.ts";
+import type { Interval } from "../core/calendar/plan.ts";
+import { Refused, Terminal } from "../core/errors.ts";
+import type { SerialGraph } from "../core/graph.ts";
+import { runIdOf } from "../core/ids.ts";
+import { newProgress, planOf, step } from "../core/run.ts";
+import type { Effect, RunEvent } from "../core/run.ts";
+import type { RunState, TaskState } from "../core/states.ts";
+import { startTry } from "./local-try.ts";
+import type { RunningTry } from "./local-try.ts";
+import type { Dag } from "./registry.ts";
+
+export interface LocalOptions {
+  /** Logical date: epoch ms, a Date, or a text in the DAG's zone such as `"2015-12-09"`. Default: now. */
+  readonly logicalAt?: number | string | Date | undefined;
+  /** The data interval, when it is not the one that the schedule has at `logicalAt`. */
+  readonly interval?: { readonly start: Date; readonly end: Date } | undefined;
+  readonly conf?: Readonly<Record<string, unknown>> | undefined;
+  /** Default: no connection is known. `connectionsFrom(process.env)` reads them as a worker does. */
+  readonly connection?: ((name: string) => string) | undefined;
+  /** Takes each log line as it is written. */
+  readonly log?: ((taskId: string, line: LogLine) => void) | undefined;
+  /** Hears of each change of a task's state. */
+  readonly onState?: ((taskId: string, state: TaskState) => void) | undefined;
+  readonly now?: (() => number) | undefined;
+  /** Waits before a retry. Default: the retry's delay, but at most a second. */
+  readonly sleep?: ((ms: number) => Promise<void>) | undefined;
+  /** Bodies at once. Default 16. */
+  readonly parallelism?: number | undefined;
+  /** Aborting it cancels the run. */
+  readonly signal?: AbortSignal | undefined;
+  /** How long a body told to stop may still take. Default 1000. */
+  readonly graceMs?: number | undefined;
+}
+
+export interface LocalTask {
+  readonly state: TaskState;
+  /** How many tries began. */
+  readonly tries: number;
+  /** Undefined: the task has none. */
+  readonly output: unknown;
+  /** Of the last try, when it failed. */
+  readonly error: BodyError | null;
+  /** Why it was skipped or cancelled, when it said so. */
+  readonly message: string | null;
+  readonly log: readonly LogLine[];
+}
+
+export interface LocalRun {
+  readonly dagId: string;
+  readonly runId: string;
+  readonly state: RunState;
+  readonly logicalDate: Date;
+  readonly dataInterval: { readonly start: Date; readonly end: Date };
+  readonly tasks: Readonly<Record<string, LocalTask>>;
+}
+
+/**
+ * Runs a DAG here and now, for tests and for `meridian dags test`. It cannot stop a body that never gives way.
+ *
+ * @example
+ * const run = await runLocally(sales, { logicalAt: "2026-05-09", connection: () => testDatabaseUrl });
+ * assert.equal(run.state, "success");
+ * assert.deepEqual(run.tasks["total"]?.output, 6);
+ */
+export async function runLocally(dag: Dag, options: LocalOptions = {}): Promise<LocalRun> {
+  return new Local(dag, options).run();
+}
+
+const PARALLELISM = 16;
+const LONGEST_WAIT_MS = 1000;
+
+type Cell = { -readonly [K in keyof LocalTask]: LocalTask[K] } & { readonly log: LogLine[] };
+
+/** One local run: performs what `step` decides. */
+class Local {
+  readonly #dag: Dag;
+  readonly #graph: SerialGraph;
+  readonly #options: LocalOptions;
+  readonly #interval: Interval;
+  readonly #context: Omit<BodyContext, "taskId" | "try" | "maxTries">;
+  readonly #cells: readonly Cell[];
+  readonly #inbox: RunEvent[] = [{ kind: "opened" }];
+  readonly #running = new Map<number, RunningTry>();
+  /** Tries that wait for one of `parallelism`. */
+  readonly #waiting: { readonly task: number; readonly try: number }[] = [];
+  #free: number;
+  #wake = (): void => {};
+
+  constructor(dag: Dag, options: LocalOptions) {
+    const { graph } = dag;
+    this.#dag = dag;
+    this.#graph = graph;
+    this.#options = options;
+    this.#free = Math.max(1, options.parallelism ?? PARALLELISM);
+    const zone = graph.timetable.kind === "cron" ? graph.timetable.zone : "UTC";
+    this.#interval = intervalOf(graph, options, zone);
+    const { startAt, endAt } = this.#interval;
+    this.#context = {
+      dagId: graph.dagId,
+      runId: runIdOf(startAt),
+      run: 0,
+      runType: "manual",
+      mapIndex: -1,
+      logicalDate: isoOf(startAt),
+      dataInterval: { start: isoOf(startAt), end: isoOf(endAt) },
+      ds: dsOf(startAt, zone),
+      zone,
+      conf: options.conf ?? {},
+    };
+    this.#cells = graph.tasks.map(() => ({
+      state: "none",
+      tries: 0,
+      output: undefined,
+      error: null,
+      message: null,
+      log: [],
+    }));
+  }
+
+  async run(): Promise<LocalRun> {
+    const plan = planOf(this.#graph);
+    let progress = newProgress(plan);
+    const { signal } = this.#options;
+    const cancel = () => this.#push({ kind: "cancel", reason: "the local run was cancelled" });
+    signal?.addEventListener("abort", cancel, { once: true });
+    if (signal?.aborted === true) cancel();
+    while (progress.state === "running") {
+      const event = this.#inbox.shift();
+      if (event === undefined) {
+        await new Promise<void>((resolve) => (this.#wake = resolve));
+        continue;
+      }
+      const next = step(plan, progress, event);
+      progress = next.progress;
+      for (const effect of next.effects) this.#perform(effect);
+      this.#grant();
+    }
+    signal?.removeEventListener("abort", cancel);
+    return this.#result(progress.state);
+  }
+
+  #push(event: RunEvent): void {
+    this.#inbox.push(event);
+    this.#wake();
+  }
+
+  #perform(effect: Effect): void {
+    switch (effect.kind) {
+      case "request":
+        this.#waiting.push(effect);
+        this.#setState(effect.task, "queued");
+        break;
+      case "start":
+        this.#start(effect.task, effect.try);
+        break;
+      case "wait":
+        void this.#sleep(effect.delayMs).then(() =>
+          this.#push({ kind: "due", task: effect.task, try: effect.try }),
+        );
+        break;
+      case "stop":
+        this.#running.get(effect.task)?.stop("the local run was cancelled");
+        break;
+      case "record":
+        if (effect.ended !== null) this.#note(effect.task, effect.ended.outcome);
+        this.#setState(effect.task, effect.state);
+        break;
+      case "close":
+        break;
+    }
+  }
+
+  /** Higher priority first, then first come. */
+  #grant(): void {
+    const { tasks } = this.#graph;
+    this.#waiting.sort((a, b) => tasks[b.task]!.priorityWeight - tasks[a.task]!.priorityWeight);
+    for (; this.#free > 0 && this.#waiting.length > 0; this.#free--) {
+      this.#push({ kind: "granted", ...this.#waiting.shift()! });
+    }
+  }
+
+  #start(task: number, number: number): void {
+    const { id, inputs, retries, executionTimeoutMs } = this.#graph.tasks[task]!;
+    const cell = this.#cells[task]!;
+    const { now = Date.now, log, connection = noConnection, graceMs = 1000 } = this.#options;
+    cell.tries = number;
+    this.#setState(task, "running");
+    const running = startTry({
+      context: { ...this.#context, taskId: id, try: number, maxTries: retries + 1 },
+      body: this.#dag.bodyOf(id) ?? missingBody,
+      inputs: this.#inputsOf(inputs),
+      timeoutMs: executionTimeoutMs,
+      graceMs,
+      connection,
+      log: (level, text) => {
+        const line = { at: now(), level, text };
+        cell.log.push(line);
+        log?.(id, line);
+      },
+    });
+    this.#running.set(task, running);
+    void running.outcome.then((outcome) => {
+      this.#running.delete(task);
+      this.#free += 1;
+      this.#push({ kind: "ended", task, try: number, outcome });
+    });
+  }
+
+  /** Each consumer gets a copy of its own; an upstream without an output gives no key. */
+  #inputsOf(inputs: Readonly<Record<string, number>>): Record<string, unknown> {
+    const given = Object.entries(inputs).filter(([, up]) => this.#cells[up]!.output !== undefined);
+    return Object.fromEntries(given.map(([name, up]) => [name, structuredClone(this.#cells[up]!.output)]));
+  }
+
+  #note(task: number, outcome: BodyOutcome | { readonly kind: "lost"; readonly error: BodyError }): void {
+    const cell = this.#cells[task]!;
+    cell.error = "error" in outcome ? outcome.error : null;
+    cell.message = "message" in outcome && outcome.message !== "" ? outcome.message : null;
+    if (outcome.kind === "success") cell.output = outcome.output;
+  }
+
+  #setState(task: number, state: TaskState): void {
+    this.#cells[task]!.state = state;
+    this.#options.onState?.(this.#graph.tasks[task]!.id, state);
+  }
+
+  async #sleep(ms: number): Promise<void> {
+    if (this.#options.sleep !== undefined) return this.#options.sleep(ms);
+    return new Promise((resolve) => setTimeout(resolve, Math.min(ms, LONGEST_WAIT_MS)));
+  }
+
+  #result(state: RunState): LocalRun {
+    const { startAt, endAt } = this.#interval;
+    return {
+      dagId: this.#context.dagId,
+      runId: this.#context.runId,
+      state,
+      logicalDate: new Date(startAt),
+      dataInterval: { start: new Date(startAt), end: new Date(endAt) },
+      tasks: Object.fromEntries(this.#graph.tasks.map(({ id }, task) => [id, this.#cells[task]!])),
+    };
+  }
+}
+
+function intervalOf(graph: SerialGraph, options: LocalOptions, zone: string): Interval {
+  const { interval, logicalAt, now = Date.now } = options;
+  if (interval !== undefined) return { startAt: interval.start.getTime(), endAt: interval.end.getTime() };
+  if (logicalAt === undefined) return intervalFor(graph.timetable, now());
+  const at = typeof logicalAt === "string" ? parseInstant(logicalAt, zone) : Number(logicalAt);
+  if (Number.isSafeInteger(at)) return intervalFor(graph.timetable, at);
+  throw new Refused(
+    "bad_date",
+    `logicalAt is ${String(logicalAt)}; expected epoch milliseconds, a Date or a date text`,
+  );
+}
+
+function missingBody(): never {
+  throw new Terminal("body_not_found", "this task has no body in the code that was loaded");
+}
+
+function noConnection(name: string): never {
+  throw new Terminal(
+    "connection_missing",
+    `connection ${JSON.stringify(name)} is not known to this local run`,
+  );
+}
