@@ -6,6 +6,8 @@ create function app.record_tries(p_started jsonb, p_ended jsonb)
 returns table (run bigint, task_id text, map_index integer, try integer, name text, output jsonb)
 language plpgsql as $$
 begin
+  -- The run's own word repeats all of this, so the commit need not wait for the disk.
+  perform set_config('synchronous_commit', 'off', true);
   insert into app.task_try as t (run, task_id, map_index, try, state, worker, started_at)
   select s.run, s.task_id, s.map_index, s.try, 'running', s.worker, s.at
   from jsonb_to_recordset(p_started) as s(run bigint, task_id text, map_index integer, try integer, worker text, at timestamptz)

@@ -1,0 +1,108 @@
+import { Context } from "@temporalio/activity";
+import type pg from "pg";
+import type { BodyContext, BodyOutcome, LogLine } from "../core/body.ts";
+import type { TryOutcome } from "../core/run.ts";
+import { storeOutput } from "../db/tries.ts";
+import type { LogKey, LogStore } from "../platform/logs/store.ts";
+import { errorOf, outputOf } from "./rows.ts";
+import type { Runner } from "./runner/types.ts";
+import type { TryRecords } from "./try-records.ts";
+import type { RunTaskInput, TaskActivities } from "./types.ts";
+import type { Versions } from "./versions.ts";
+
+export interface TaskActivitiesDeps {
+  readonly pool: pg.Pool;
+  readonly versions: Versions;
+  readonly records: TryRecords;
+  readonly runner: Runner;
+  readonly logs: LogStore;
+  /** Names this worker process in tries. */
+  readonly workerId: string;
+}
+
+/** An output up to this size travels with the result, through Temporal's history; a larger one stays in the store. */
+const INLINE_OUTPUT_BYTES = 16 * 1024;
+
+/** One try of a task: its records, its log, its body in a runner thread. */
+export function createTaskActivities(deps: TaskActivitiesDeps): TaskActivities {
+  return {
+    async runTask(input: RunTaskInput): Promise<TryOutcome> {
+      const { cancellationSignal } = Context.current();
+      const stopBeating = beat(input.info.lostAfterMs);
+      const key = { run: input.info.run, task_id: input.taskId, map_index: input.mapIndex, try: input.try };
+      const logKey = logKeyOf(input);
+      try {
+        const started = deps.records.started({ ...key, worker: deps.workerId, at: now(), inputs: input.inputs });
+        // A body without inputs need not wait for the database.
+        const inputs = Object.keys(input.inputs).length === 0 ? {} : await started;
+        const outcome = await deps.runner.run(
+          {
+            bundleHash: input.info.bundleHash,
+            loadBundle: async (hash) => await deps.versions.bundle(hash),
+            context: contextOf(input),
+            inputs,
+            executionTimeoutMs: input.executionTimeoutMs,
+            isolation: input.isolation,
+          },
+          cancellationSignal,
+          (line) => deps.logs.append(logKey, [line]),
+        );
+        deps.logs.append(logKey, [closingLine(outcome)]);
+        await started;
+        const large = isLarge(outcome);
+        if (large) await storeOutput(deps.pool, key, outputOf(outcome));
+        await deps.records.ended({
+          ...key,
+          state: outcome.kind,
+          at: now(),
+          error: errorOf(outcome),
+          output: outputOf(outcome),
+        });
+        return large ? { kind: "success", output: null } : outcome;
+      } finally {
+        stopBeating();
+        await deps.logs.close(logKey);
+      }
+    },
+  };
+}
+
+const now = (): string => new Date().toISOString();
+
+/** The worker beats for the body, so a body that blocks its thread is not taken for a dead worker. */
+function beat(lostAfterMs: number): () => void {
+  const context = Context.current();
+  context.heartbeat();
+  const timer = setInterval(() => context.heartbeat(), Math.max(200, Math.floor(lostAfterMs / 3)));
+  return () => clearInterval(timer);
+}
+
+function contextOf(input: RunTaskInput): BodyContext {
+  const { bundleHash: _hash, lostAfterMs: _lost, taskQueue: _queue, ...info } = input.info;
+  return { ...info, taskId: input.taskId, mapIndex: input.mapIndex, try: input.try, maxTries: input.maxTries };
+}
+
+function logKeyOf(input: RunTaskInput): LogKey {
+  const { dagId, runId } = input.info;
+  return { dagId, runId, taskId: input.taskId, mapIndex: input.mapIndex, try: input.try };
+}
+
+function isLarge(outcome: BodyOutcome): boolean {
+  if (outcome.kind !== "success" || outcome.output === undefined) return false;
+  return Buffer.byteLength(JSON.stringify(outcome.output)) > INLINE_OUTPUT_BYTES;
+}
+
+function closingLine(outcome: BodyOutcome): LogLine {
+  const at = Date.now();
+  switch (outcome.kind) {
+    case "success":
+      return { at, level: "info", text: "the try succeeded" };
+    case "failed":
+    case "timed_out":
+      return { at, level: "error", text: outcome.error.stack ?? `${outcome.error.code}: ${outcome.error.message}` };
+    case "skipped":
+    case "cancelled":
+    case "requeued":
+      return { at, level: "info", text: `${outcome.kind}: ${outcome.message}` };
+  }
+}

@@ -1,0 +1,87 @@
+import type pg from "pg";
+import { recordTries, type EndedRow, type StartedRow } from "../db/tries.ts";
+
+type Item = { kind: "started"; row: StartedRow } | { kind: "ended"; row: EndedRow };
+interface Entry {
+  readonly item: Item;
+  resolve(inputs: Record<string, unknown>): void;
+}
+
+const LIMIT = 500;
+const RETRY_MS = [100, 200, 500, 1000, 2000];
+
+/**
+ * The group-commit buffer of a worker: all tries that start or end while a statement is under way go into the next
+ * one. With the database away it keeps what it has and tries again; nothing is dropped.
+ */
+export class TryRecords {
+  readonly #pool: pg.Pool;
+  readonly #onError: (error: Error) => void;
+  readonly #onFreed: () => void;
+  #waiting: Entry[] = [];
+  #busy = false;
+
+  constructor(pool: pg.Pool, onFreed: () => void, onError: (error: Error) => void) {
+    this.#pool = pool;
+    this.#onFreed = onFreed;
+    this.#onError = onError;
+  }
+
+  /** Resolves with the inputs asked for, once written. */
+  async started(row: StartedRow): Promise<Record<string, unknown>> {
+    return await this.#add({ kind: "started", row });
+  }
+
+  /** Resolves once written; the slots are free then. */
+  async ended(row: EndedRow): Promise<void> {
+    await this.#add({ kind: "ended", row });
+  }
+
+  async #add(item: Item): Promise<Record<string, unknown>> {
+    return await new Promise((resolve) => {
+      this.#waiting.push({ item, resolve });
+      if (!this.#busy) void this.#drain();
+    });
+  }
+
+  async #drain(): Promise<void> {
+    this.#busy = true;
+    await Promise.resolve();
+    for (let failures = 0; this.#waiting.length > 0; ) {
+      const batch = this.#waiting.slice(0, LIMIT);
+      try {
+        await this.#write(batch);
+        this.#waiting.splice(0, batch.length);
+        failures = 0;
+      } catch (error) {
+        this.#onError(error as Error);
+        await new Promise((resolve) => setTimeout(resolve, RETRY_MS[Math.min(failures, RETRY_MS.length - 1)]));
+        failures += 1;
+      }
+    }
+    this.#busy = false;
+  }
+
+  async #write(batch: readonly Entry[]): Promise<void> {
+    const started: StartedRow[] = [];
+    const ended: EndedRow[] = [];
+    for (const { item } of batch) {
+      if (item.kind === "started") started.push(item.row);
+      else ended.push(item.row);
+    }
+    const rows = await recordTries(this.#pool, started, ended);
+    const inputs = new Map<string, Record<string, unknown>>();
+    for (const row of rows) {
+      const key = keyOf(row);
+      const own = inputs.get(key) ?? {};
+      own[row.name] = row.output;
+      inputs.set(key, own);
+    }
+    for (const { item, resolve } of batch) resolve(inputs.get(keyOf(item.row)) ?? {});
+    if (ended.length > 0) this.#onFreed();
+  }
+}
+
+function keyOf(row: { run: number; task_id: string; map_index: number; try: number }): string {
+  return `${row.run} ${row.task_id} ${row.map_index} ${row.try}`;
+}

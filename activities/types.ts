@@ -1,0 +1,90 @@
+import type { BodyContext } from "../core/body.ts";
+import type { RunProgress, RunTask, TryOutcome } from "../core/run.ts";
+import type { RunState, TaskState, TryState } from "../core/states.ts";
+
+/** What workflows know of the activities: types only. Task ids and instants are text. */
+export interface Grant {
+  readonly taskId: string;
+  readonly mapIndex: number;
+  readonly try: number;
+}
+
+/** A decision to be written down (core/run.ts RecordEffect). */
+export interface Decision {
+  readonly seq: number;
+  readonly taskId: string;
+  readonly mapIndex: number;
+  readonly try: number;
+  readonly state: TaskState;
+  readonly ended: { readonly state: TryState; readonly outcome: TryOutcome } | null;
+}
+
+export interface SlotRequest {
+  readonly taskId: string;
+  readonly mapIndex: number;
+  readonly try: number;
+  readonly pool: string;
+  readonly slots: number;
+  readonly priority: number;
+}
+
+/** What is the same for all tries of a run. */
+export type RunInfo = Omit<BodyContext, "taskId" | "mapIndex" | "try" | "maxTries"> & {
+  readonly bundleHash: string;
+  /** A worker silent for so long is taken as dead. */
+  readonly lostAfterMs: number;
+  /** Prefix of Temporal task queues. */
+  readonly taskQueue: string;
+};
+
+export type Opened =
+  | { readonly kind: "closed"; readonly state: RunState }
+  | {
+      readonly kind: "opened";
+      readonly info: RunInfo;
+      readonly tasks: readonly RunTask[];
+      readonly progress: RunProgress;
+      readonly grants: readonly Grant[];
+    };
+
+export interface AdvanceInput {
+  readonly run: number;
+  readonly decisions: readonly Decision[];
+  readonly requests: readonly SlotRequest[];
+}
+
+export interface CloseInput {
+  readonly run: number;
+  readonly decisions: readonly Decision[];
+  readonly state: RunState;
+  readonly reason: string | null;
+  readonly progress: RunProgress;
+}
+
+export interface RunTaskInput {
+  readonly info: RunInfo;
+  readonly taskId: string;
+  readonly mapIndex: number;
+  readonly try: number;
+  readonly maxTries: number;
+  /** Input name to the upstream task whose output it takes. */
+  readonly inputs: Readonly<Record<string, string>>;
+  readonly executionTimeoutMs: number | null;
+  readonly isolation: "shared" | "own";
+}
+
+/** Short: each is one statement. Run as local activities, then as ordinary ones when that fails. */
+export interface RunActivities {
+  openRun(run: number): Promise<Opened>;
+  advance(input: AdvanceInput): Promise<readonly Grant[]>;
+  closeRun(input: CloseInput): Promise<void>;
+}
+
+export interface TaskActivities {
+  runTask(input: RunTaskInput): Promise<TryOutcome>;
+}
+
+export interface ClockActivities {
+  /** Creates what is due in one shard of the DAGs; the number of runs created. */
+  createRuns(shard: number, shards: number): Promise<number>;
+}

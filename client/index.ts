@@ -1,0 +1,3 @@
+/** The published client: triggers, pauses and unpauses; the one door to Temporal. */
+export { createClient, type ClientDeps } from "./client.ts";
+export type { MeridianClient, TriggeredRun, TriggerRequest } from "./types.ts";

@@ -1,0 +1,67 @@
+import { WorkflowNotFoundError, type Client } from "@temporalio/client";
+import type pg from "pg";
+import { workflowIdOf } from "../core/ids.ts";
+import { markTold, takeUntold, type UntoldGrant } from "../db/pools/outbox.ts";
+import { grantsSignal, type GrantMessage } from "../workflows/messages.ts";
+import { startRun } from "./runs.ts";
+
+export interface TellerDeps {
+  readonly pool: pg.Pool;
+  readonly temporal: Client;
+  readonly taskQueue: string;
+  readonly eager: boolean;
+  readonly onError: (error: Error) => void;
+}
+
+/** Grants taken in one go; who takes them and dies leaves them to others after the hold. */
+const BATCH = 500;
+const HOLD_MS = 5_000;
+const IN_PARALLEL = 50;
+
+/**
+ * Tells runs of grants they do not know yet (the outbox of the account book): one signal per run, or the start of
+ * the run's workflow. Any process may do it; twice is harmless. Returns how many were told.
+ */
+export async function tellGrants(deps: TellerDeps): Promise<number> {
+  const untold = await takeUntold(deps.pool, BATCH, HOLD_MS);
+  const byRun = new Map<number, UntoldGrant[]>();
+  for (const grant of untold) {
+    const own = byRun.get(grant.run);
+    if (own === undefined) byRun.set(grant.run, [grant]);
+    else own.push(grant);
+  }
+  const told: UntoldGrant[] = [];
+  const groups = [...byRun.values()];
+  const next = async (): Promise<void> => {
+    for (let group = groups.pop(); group !== undefined; group = groups.pop()) {
+      try {
+        await tellRun(deps, group);
+        told.push(...group);
+      } catch (error) {
+        deps.onError(error as Error);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(IN_PARALLEL, groups.length) }, next));
+  if (told.length > 0) await markTold(deps.pool, told);
+  return told.length;
+}
+
+async function tellRun(deps: TellerDeps, group: readonly UntoldGrant[]): Promise<void> {
+  const { dag_id: dagId, run_id: runId, run, run_type: runType, logical_at } = group[0]!;
+  if (group.some((grant) => grant.task_id === "")) {
+    const toStart = { dagId, runId, run, runType, logicalAt: logical_at.getTime() };
+    await startRun(deps.temporal, deps.taskQueue, toStart, deps.eager);
+  }
+  const grants: GrantMessage[] = [];
+  for (const grant of group) {
+    if (grant.task_id !== "") grants.push({ taskId: grant.task_id, mapIndex: grant.map_index, try: grant.try });
+  }
+  if (grants.length === 0) return;
+  try {
+    await deps.temporal.workflow.getHandle(workflowIdOf(dagId, runId)).signal(grantsSignal, grants);
+  } catch (error) {
+    // The run is over: its leases went with its end, or the reconciler takes them.
+    if (!(error instanceof WorkflowNotFoundError)) throw error;
+  }
+}

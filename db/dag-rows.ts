@@ -1,0 +1,103 @@
+import type { Timetable } from "../core/calendar/timetable.ts";
+import type { Db } from "./connection.ts";
+
+export interface DagRow {
+  readonly dag_id: string;
+  readonly active: boolean;
+  readonly paused: boolean;
+  readonly version: number | null;
+  readonly timetable: Timetable;
+  readonly start_at: Date | null;
+  readonly end_at: Date | null;
+  readonly catchup: boolean;
+  readonly cursor_at: Date | null;
+  readonly first_seen_at: Date;
+  readonly uncovered: { startAt: string; endAt: string } | null;
+}
+
+const COLUMNS =
+  "dag_id, active, paused, version, timetable, start_at, end_at, catchup, cursor_at, first_seen_at, uncovered";
+
+export async function dagOf(db: Db, dagId: string): Promise<DagRow | null> {
+  const { rows } = await db.query<DagRow>(`select ${COLUMNS} from app.dag where dag_id = $1`, [dagId]);
+  return rows[0] ?? null;
+}
+
+/** Ids that exist, for "did you mean". */
+export async function dagIds(db: Db): Promise<readonly string[]> {
+  const { rows } = await db.query<{ dag_id: string }>("select dag_id from app.dag order by dag_id limit 10000");
+  return rows.map((row) => row.dag_id);
+}
+
+/**
+ * Takes DAGs of a shard that are due, for this transaction only; others skip them. `dagId` narrows it to one.
+ */
+export async function takeDue(
+  db: Db,
+  nowAt: number,
+  shard: number,
+  shards: number,
+  limit: number,
+  dagIdList: readonly string[] | null = null,
+): Promise<readonly DagRow[]> {
+  const { rows } = await db.query<DagRow>(
+    `select ${COLUMNS} from app.dag
+     where active and not paused and version is not null and next_due_at <= $1 and shard % $3 = $2
+       and ($5::text[] is null or dag_id = any ($5))
+     order by next_due_at limit $4 for update skip locked`,
+    [new Date(nowAt), shard, shards, limit, dagIdList],
+  );
+  return rows;
+}
+
+export interface CursorRow {
+  readonly dag_id: string;
+  readonly cursor_at: string | null;
+  readonly next_due_at: string | null;
+  readonly uncovered: { startAt: string; endAt: string } | null;
+}
+
+/** Where each DAG's calendar stands now. */
+export async function storeCursors(db: Db, cursors: readonly CursorRow[]): Promise<void> {
+  await db.query(
+    `update app.dag d set cursor_at = c.cursor_at, next_due_at = c.next_due_at,
+            uncovered = coalesce(c.uncovered, d.uncovered)
+     from jsonb_to_recordset($1) as c(dag_id text, cursor_at timestamptz, next_due_at timestamptz, uncovered jsonb)
+     where d.dag_id = c.dag_id`,
+    [JSON.stringify(cursors)],
+  );
+}
+
+/** Pauses or unpauses, with the audit row. False when there is no such DAG. */
+export async function setPaused(
+  db: Db,
+  dagId: string,
+  paused: boolean,
+  who: string,
+  reason: string | null,
+): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `with changed as (
+       update app.dag set paused = $2, pause_reason = $4, paused_by = case when $2 then $3 end,
+              next_due_at = case when $2 then next_due_at else app.now() end, updated_at = app.now()
+       where dag_id = $1 returning dag_id
+     )
+     insert into app.audit (who, action, dag_id, detail)
+     select $3, case when $2 then 'pause' else 'unpause' end, dag_id, jsonb_build_object('reason', $4::text) from changed`,
+    [dagId, paused, who, reason],
+  );
+  return rowCount === 1;
+}
+
+export async function audit(
+  db: Db,
+  row: { who: string; action: string; dagId: string; runId: string; detail?: Record<string, unknown> },
+): Promise<void> {
+  await db.query("insert into app.audit (who, action, dag_id, run_id, detail) values ($1, $2, $3, $4, $5)", [
+    row.who,
+    row.action,
+    row.dagId,
+    row.runId,
+    JSON.stringify(row.detail ?? {}),
+  ]);
+}

@@ -1,0 +1,61 @@
+import type { TaskState, TryState } from "../../core/states.ts";
+import type { Db } from "../connection.ts";
+
+/** A decision of a run, as `app.settle` takes it. */
+export interface RecordRow {
+  readonly run: number;
+  readonly seq: number;
+  readonly task_id: string;
+  readonly map_index: number;
+  readonly try: number;
+  readonly state: TaskState;
+  /** How the try ended, when one did. */
+  readonly try_state: TryState | null;
+  readonly error: unknown;
+  readonly output: unknown;
+}
+
+/** A try that asks for its slots. */
+export interface RequestRow {
+  readonly run: number;
+  readonly task_id: string;
+  readonly map_index: number;
+  readonly try: number;
+  readonly account: string;
+  readonly slots: number;
+  readonly priority: number;
+}
+
+export interface GrantRow {
+  readonly run: number;
+  readonly task_id: string;
+  readonly map_index: number;
+  readonly try: number;
+}
+
+export interface Advanced {
+  /** A pass of the allocator is wanted (`db/pools/pass.ts`). */
+  readonly undecided: boolean;
+  readonly grants: readonly GrantRow[];
+}
+
+/**
+ * Settles and asks for any number of runs in one round trip; answers every grant of these runs that they were not told of.
+ * Idempotent: a repeat answers the same grants.
+ */
+export async function advance(
+  db: Db,
+  runs: readonly number[],
+  records: readonly RecordRow[],
+  requests: readonly RequestRow[],
+): Promise<Advanced> {
+  const { rows } = await db.query<{ undecided: boolean; grants: [number, string, number, number][] }>(
+    "select * from app.advance($1, $2, $3)",
+    [runs, JSON.stringify(records), JSON.stringify(requests)],
+  );
+  const row = rows[0]!;
+  return {
+    undecided: row.undecided,
+    grants: row.grants.map(([run, task_id, map_index, number]) => ({ run, task_id, map_index, try: number })),
+  };
+}

@@ -1,0 +1,54 @@
+import type { Db } from "../connection.ts";
+
+/** A grant that its run has not been told of. `task_id` is '' for the run's own place: start its workflow. */
+export interface UntoldGrant {
+  readonly run: number;
+  readonly task_id: string;
+  readonly map_index: number;
+  readonly try: number;
+  readonly dag_id: string;
+  readonly run_id: string;
+  readonly run_type: string;
+  readonly logical_at: Date;
+}
+
+/**
+ * Takes up to `limit` untold grants for telling; nobody else takes them for `holdMs`. Who takes them and dies
+ * has lost nothing: they come up again. Telling twice is harmless.
+ */
+export async function takeUntold(db: Db, limit: number, holdMs: number): Promise<readonly UntoldGrant[]> {
+  const { rows } = await db.query<UntoldGrant>(
+    `with taken as (
+       select l.run, l.task_id, l.map_index, l.try from app.lease l
+       where l.granted_at is not null and l.told_at is null and l.tell_after <= app.now()
+       order by l.tell_after limit $1 for update skip locked
+     ), held as (
+       update app.lease l set tell_after = app.now() + make_interval(secs => $2::double precision / 1000)
+       from taken t where l.run = t.run and l.task_id = t.task_id and l.map_index = t.map_index and l.try = t.try
+       returning l.run, l.task_id, l.map_index, l.try
+     )
+     select h.*, d.dag_id, d.run_id, d.run_type, d.logical_at from held h join app.dag_run d on d.run = h.run
+     order by h.run, h.task_id, h.map_index`,
+    [limit, holdMs],
+  );
+  return rows;
+}
+
+/** When the next untold grant may be told, in ms from now; null when there is none. */
+export async function nextUntoldInMs(db: Db): Promise<number | null> {
+  const { rows } = await db.query<{ ms: number | null }>(
+    `select extract(epoch from min(tell_after) - app.now())::double precision * 1000 as ms
+     from app.lease where granted_at is not null and told_at is null`,
+  );
+  return rows[0]?.ms ?? null;
+}
+
+/** The runs know. */
+export async function markTold(db: Db, grants: readonly UntoldGrant[]): Promise<void> {
+  await db.query(
+    `update app.lease l set told_at = app.now()
+     from unnest($1::bigint[], $2::text[], $3::integer[], $4::integer[]) as g(run, task_id, map_index, try)
+     where l.run = g.run and l.task_id = g.task_id and l.map_index = g.map_index and l.try = g.try and l.told_at is null`,
+    [grants.map((g) => g.run), grants.map((g) => g.task_id), grants.map((g) => g.map_index), grants.map((g) => g.try)],
+  );
+}

@@ -1,0 +1,55 @@
+import type { TryState } from "../core/states.ts";
+import type { Db } from "./connection.ts";
+
+interface TryKey {
+  readonly run: number;
+  readonly task_id: string;
+  readonly map_index: number;
+  readonly try: number;
+}
+
+export interface StartedRow extends TryKey {
+  readonly worker: string;
+  /** ISO instant. */
+  readonly at: string;
+  /** Input name to the upstream task whose output it takes. */
+  readonly inputs: Readonly<Record<string, string>>;
+}
+
+export interface EndedRow extends TryKey {
+  readonly state: TryState;
+  readonly at: string;
+  readonly error: unknown;
+  readonly output: unknown;
+}
+
+export interface InputRow extends TryKey {
+  readonly name: string;
+  readonly output: unknown;
+}
+
+/**
+ * Live records of all tries that started or ended since the last call, in one statement; slots of ended tries come
+ * back. Answers the inputs asked for. The run's own word (`settle`) repeats all of it, so the commit need not wait
+ * for the disk.
+ */
+export async function recordTries(
+  db: Db,
+  started: readonly StartedRow[],
+  ended: readonly EndedRow[],
+): Promise<readonly InputRow[]> {
+  const { rows } = await db.query<InputRow>("select * from app.record_tries($1, $2)", [
+    JSON.stringify(started),
+    JSON.stringify(ended),
+  ]);
+  return rows;
+}
+
+/** Keeps a large output before Temporal is told of its try; waits for the disk, unlike the live records. */
+export async function storeOutput(db: Db, key: TryKey, output: unknown): Promise<void> {
+  await db.query(
+    `insert into app.task_try as t (run, task_id, map_index, try, state, output) values ($1, $2, $3, $4, 'running', $5)
+     on conflict on constraint task_try_pkey do update set output = excluded.output`,
+    [key.run, key.task_id, key.map_index, key.try, JSON.stringify(output)],
+  );
+}

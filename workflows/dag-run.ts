@@ -1,0 +1,129 @@
+import {
+  allHandlersFinished,
+  ApplicationFailure,
+  CancellationScope,
+  CancelledFailure,
+  condition,
+  setHandler,
+} from "@temporalio/workflow";
+import type { Decision, Grant, Opened, SlotRequest } from "../activities/types.ts";
+import { planOf, step, type Effect, type RunEvent, type RunPlan, type RunProgress } from "../core/run.ts";
+import { grantsSignal, progressQuery, type DagRunInput, type DagRunResult } from "./messages.ts";
+import { short } from "./short-activity.ts";
+import { Tries } from "./tries.ts";
+
+type OpenedRun = Extract<Opened, { kind: "opened" }>;
+
+/** A DAG run: asks the pure `step` what is next and performs it (design 1). No user code runs here. */
+export async function dagRun(input: DagRunInput): Promise<DagRunResult> {
+  const inbox: RunEvent[] = [];
+  const early: Grant[] = [];
+  let onGrants = (grants: readonly Grant[]): void => void early.push(...grants);
+  let progress: RunProgress | null = null;
+  setHandler(grantsSignal, (grants) => onGrants(grants));
+  setHandler(progressQuery, () => progress);
+
+  // A cancel of the workflow asks the bodies to stop; the run then ends in order, its records written.
+  let cancelled = false;
+  CancellationScope.current().cancelRequested.catch(() => {
+    cancelled = true;
+    inbox.push({ kind: "cancel", reason: "cancelled in Temporal" });
+  });
+
+  const result = await CancellationScope.nonCancellable(async () => {
+    const opened = await short.openRun(input.run);
+    if (opened.kind === "closed") return { state: opened.state, tasks: {} };
+    const plan = planOf(opened);
+    const positions = new Map(plan.tasks.map((task, position) => [task.id, position]));
+    onGrants = (grants) => {
+      for (const grant of grants) {
+        const task = positions.get(grant.taskId);
+        if (task !== undefined) inbox.push({ kind: "granted", task, try: grant.try });
+      }
+    };
+    onGrants([...opened.grants, ...early]);
+    progress = opened.progress;
+    progress = await interpret(input.run, plan, opened, inbox, onGrants, (now) => (progress = now));
+    await condition(allHandlersFinished);
+    return { state: progress.state, tasks: countOf(progress) };
+  });
+
+  if (cancelled && result.state === "cancelled") throw new CancelledFailure("the run was cancelled");
+  if (result.state === "failed") {
+    throw ApplicationFailure.nonRetryable(`run ${input.runId} of dag ${input.dagId} failed`, "run_failed", result.tasks);
+  }
+  return result;
+}
+
+async function interpret(
+  run: number,
+  plan: RunPlan,
+  opened: OpenedRun,
+  inbox: RunEvent[],
+  onGrants: (grants: readonly Grant[]) => void,
+  report: (progress: RunProgress) => void,
+): Promise<RunProgress> {
+  const tries = new Tries(plan, opened.info, (event) => void inbox.push(event));
+  let progress = opened.progress;
+  let pending: Decision[] = [];
+  while (progress.state === "running") {
+    await condition(() => inbox.length > 0);
+    const requests: SlotRequest[] = [];
+    let mustSettle = false;
+    for (const event of inbox.splice(0)) {
+      const next = step(plan, progress, event);
+      progress = next.progress;
+      report(progress);
+      for (const effect of next.effects) {
+        if (effect.kind === "start") tries.start(effect.task, effect.try);
+        else if (effect.kind === "stop") tries.stop(effect.task);
+        else if (effect.kind === "wait") tries.wait(effect.task, effect.try, effect.delayMs);
+        else if (effect.kind === "request") requests.push(requestOf(plan, effect.task, effect.try));
+        else if (effect.kind === "record") {
+          pending.push(decisionOf(plan, effect));
+          mustSettle ||= !isKnownAlready(effect);
+        }
+      }
+    }
+    if (progress.state !== "running") break;
+    if (requests.length > 0 || mustSettle) {
+      const decisions = pending;
+      pending = [];
+      onGrants(await short.advance({ run, decisions, requests }));
+    }
+  }
+  tries.end();
+  await short.closeRun({ run, decisions: pending, state: progress.state, reason: progress.cancelled, progress });
+  return progress;
+}
+
+/**
+ * The worker wrote these itself when the try ended, before Temporal knew of it: the run repeats them with its next
+ * decision and need not wake the database for them alone.
+ */
+function isKnownAlready(effect: Extract<Effect, { kind: "record" }>): boolean {
+  return effect.ended !== null && (effect.state === "success" || effect.state === "skipped");
+}
+
+function requestOf(plan: RunPlan, position: number, number: number): SlotRequest {
+  const task = plan.tasks[position]!;
+  return {
+    taskId: task.id,
+    mapIndex: -1,
+    try: number,
+    pool: task.pool,
+    slots: task.poolSlots,
+    priority: task.priorityWeight,
+  };
+}
+
+function decisionOf(plan: RunPlan, effect: Extract<Effect, { kind: "record" }>): Decision {
+  const { seq, task, state, ended } = effect;
+  return { seq, taskId: plan.tasks[task]!.id, mapIndex: -1, try: effect.try, state, ended };
+}
+
+function countOf(progress: RunProgress): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const cell of progress.cells) counts[cell.state] = (counts[cell.state] ?? 0) + 1;
+  return counts;
+}

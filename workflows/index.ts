@@ -1,0 +1,3 @@
+/** All workflow types of the bundle. */
+export { clock } from "./clock.ts";
+export { dagRun } from "./dag-run.ts";

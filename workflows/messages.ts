@@ -1,0 +1,34 @@
+/** Every workflow, signal and query, by name and shape. */
+import { defineQuery, defineSignal } from "@temporalio/workflow";
+import type { RunProgress } from "../core/run.ts";
+import type { RunState } from "../core/states.ts";
+
+export const DAG_RUN = "dagRun";
+export const CLOCK = "clock";
+
+export interface DagRunInput {
+  readonly dagId: string;
+  readonly runId: string;
+  readonly run: number;
+}
+
+export interface DagRunResult {
+  readonly state: RunState;
+  readonly tasks: Readonly<Record<string, number>>;
+}
+
+export interface GrantMessage {
+  readonly taskId: string;
+  readonly mapIndex: number;
+  readonly try: number;
+}
+
+/** Slots were granted to tries of the run. Repeats are harmless. */
+export const grantsSignal = defineSignal<[readonly GrantMessage[]]>("grants");
+/** Where the run stands. */
+export const progressQuery = defineQuery<RunProgress | null>("progress");
+
+export interface ClockInput {
+  readonly shard: number;
+  readonly shards: number;
+}

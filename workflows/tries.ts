@@ -1,0 +1,92 @@
+import {
+  ActivityCancellationType,
+  CancellationScope,
+  type ActivityOptions,
+  proxyActivities,
+  sleep,
+} from "@temporalio/workflow";
+import type { RunInfo, TaskActivities } from "../activities/types.ts";
+import { taskQueueOf } from "../core/ids.ts";
+import type { RunEvent, RunPlan } from "../core/run.ts";
+import { outcomeOfFailure } from "./try-outcome.ts";
+
+/** Temporal wants an upper bound for each activity; a try without a time-out gets a year. */
+const LONGEST_TRY_MS = 365 * 24 * 3_600_000;
+/** The worker itself ends a try at its time-out; Temporal's bound stands behind it. */
+const BEHIND_TIMEOUT_MS = 60_000;
+
+const { runTask } = proxyActivities<TaskActivities>({ startToCloseTimeout: LONGEST_TRY_MS });
+
+/** The tries in flight of one run, and the delays between tries. Each end is pushed into the run's inbox. */
+export class Tries {
+  readonly #plan: RunPlan;
+  readonly #info: RunInfo;
+  readonly #push: (event: RunEvent) => void;
+  readonly #running = new Map<number, CancellationScope>();
+  readonly #delays = new CancellationScope({ cancellable: true });
+
+  constructor(plan: RunPlan, info: RunInfo, push: (event: RunEvent) => void) {
+    this.#plan = plan;
+    this.#info = info;
+    this.#push = push;
+  }
+
+  start(task: number, number: number): void {
+    const scope = new CancellationScope({ cancellable: true });
+    this.#running.set(task, scope);
+    scope
+      .run(async () => await this.#runTask(task, number))
+      .catch(outcomeOfFailure)
+      .then((outcome) => {
+        this.#running.delete(task);
+        this.#push({ kind: "ended", task, try: number, outcome });
+      });
+  }
+
+  stop(task: number): void {
+    this.#running.get(task)?.cancel();
+  }
+
+  wait(task: number, number: number, delayMs: number): void {
+    this.#delays
+      .run(async () => await sleep(delayMs))
+      .then(
+        () => this.#push({ kind: "due", task, try: number }),
+        () => undefined,
+      );
+  }
+
+  /** Nothing that still waits may outlive the run. */
+  end(): void {
+    this.#delays.cancel();
+  }
+
+  async #runTask(position: number, number: number) {
+    const task = this.#plan.tasks[position]!;
+    const inputs: Record<string, string> = {};
+    for (const [name, upstream] of Object.entries(task.inputs)) inputs[name] = this.#plan.tasks[upstream]!.id;
+    const options: ActivityOptions = {
+      activityId: `${task.id}.${number}`,
+      taskQueue: taskQueueOf(this.#info.taskQueue, task.queue),
+      startToCloseTimeout:
+        task.executionTimeoutMs === null ? LONGEST_TRY_MS : task.executionTimeoutMs + BEHIND_TIMEOUT_MS,
+      heartbeatTimeout: this.#info.lostAfterMs,
+      // A try is an activity with one attempt: the run numbers, delays and records tries itself.
+      retry: { maximumAttempts: 1 },
+      cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+      summary: number === 1 ? task.id : `${task.id} try ${number}`,
+    };
+    return await runTask.executeWithOptions(options, [
+      {
+        info: this.#info,
+        taskId: task.id,
+        mapIndex: -1,
+        try: number,
+        maxTries: task.retries + 1,
+        inputs,
+        executionTimeoutMs: task.executionTimeoutMs,
+        isolation: task.isolation,
+      },
+    ]);
+  }
+}
