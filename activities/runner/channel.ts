@@ -1,0 +1,31 @@
+import type { LogLine } from "../../core/body.ts";
+import type { FromHost, ToHost } from "./messages.ts";
+
+/** Why a thread or process ended by itself. */
+export interface Ended {
+  readonly code: "out_of_memory" | "process_exit" | "killed" | "crashed";
+  readonly message: string;
+}
+
+export interface ChannelEvents {
+  readonly onMessage: (message: FromHost) => void;
+  /** Once, whatever ended it. */
+  readonly onEnd: (why: Ended) => void;
+  /** What a child process, or a child of its own, wrote by itself. */
+  readonly onOutput: (level: LogLine["level"], text: string) => void;
+}
+
+/** A running thread or child process, seen from the runner. */
+export interface Channel {
+  post(message: ToHost): void;
+  /** Ends it by force; resolves when its code has stopped, or could not be stopped in a few seconds (false). */
+  end(): Promise<boolean>;
+  /** A process is for one body: it ends itself after that, and resolves when its output is read. */
+  readonly leave?: () => Promise<void>;
+  /** Keeps this process alive, or does not. */
+  hold(on: boolean): void;
+  /** Shared with a thread; null for a process, whose bodies are alone. */
+  readonly cells: Int32Array<SharedArrayBuffer> | null;
+}
+
+export const STUB = new URL("./inside/start.mjs", import.meta.url);

@@ -1,0 +1,94 @@
+import { fork, type ChildProcess } from "node:child_process";
+import { StringDecoder } from "node:string_decoder";
+import type { Readable } from "node:stream";
+import { STUB, type Channel, type ChannelEvents, type Ended } from "./channel.ts";
+import type { FromHost, ToHost } from "./messages.ts";
+
+/** Between SIGTERM and SIGKILL. */
+const TERM_MS = 1_000;
+/** For a process whose body has ended to go by itself, its output written. */
+const LEAVE_MS = 1_000;
+
+/** Starts a process for one body; `memoryMb` bounds its heap, and with the watchdog its resident memory. */
+export function openChild(memoryMb: number, events: ChannelEvents): Channel {
+  const child = fork(STUB, [String(memoryMb)], {
+    execArgv: [`--max-old-space-size=${memoryMb}`],
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
+    // A group of its own, so that what the body spawned ends with it.
+    detached: true,
+  });
+  let startError: Error | null = null;
+  child.on("error", (error) => (startError = error));
+  child.on("message", (message) => events.onMessage(message as FromHost));
+  lines(child.stdout!, (text) => events.onOutput("info", text));
+  const tail = lines(child.stderr!, (text) => events.onOutput("warn", text));
+  const gone = new Promise<void>((resolve) => {
+    const end = (): void => {
+      resolve();
+      events.onEnd(why(child, startError, memoryMb, tail()));
+    };
+    child.once("exit", () => signalGroup(child, "SIGKILL"));
+    child.once("close", end);
+    child.once("error", end);
+  });
+  const post = (message: ToHost): void => {
+    if (child.connected) child.send(message, () => undefined);
+  };
+  const goneOrKilled = async (afterMs: number): Promise<void> => {
+    const timer = setTimeout(() => signalGroup(child, "SIGKILL"), afterMs);
+    await gone;
+    clearTimeout(timer);
+  };
+  return {
+    post,
+    end: async () => {
+      signalGroup(child, "SIGTERM");
+      await goneOrKilled(TERM_MS);
+      return true;
+    },
+    leave: async () => {
+      post({ t: "exit" });
+      await goneOrKilled(LEAVE_MS);
+    },
+    hold: () => undefined,
+    cells: null,
+  };
+}
+
+function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
+  if (child.pid === undefined) return;
+  try {
+    process.kill(process.platform === "win32" ? child.pid : -child.pid, signal);
+  } catch {
+    // Gone already.
+  }
+}
+
+function why(child: ChildProcess, startError: Error | null, memoryMb: number, lastLine: string): Ended {
+  if (startError !== null)
+    return { code: "crashed", message: `its process did not start: ${startError.message}` };
+  const { signalCode, exitCode } = child;
+  if (signalCode === "SIGABRT" || lastLine.includes("resident memory over the limit")) {
+    return { code: "out_of_memory", message: `its process used more than its ${memoryMb} MB of memory` };
+  }
+  if (signalCode !== null) return { code: "killed", message: `its process was ended by ${signalCode}` };
+  return { code: "process_exit", message: `its process ended with exit code ${exitCode}` };
+}
+
+/** Reads whole lines; answers a function that tells the last one. */
+function lines(stream: Readable, onLine: (text: string) => void): () => string {
+  const decoder = new StringDecoder("utf8");
+  let partial = "";
+  let last = "";
+  const take = (text: string): void => {
+    const whole = (partial + text).split("\n");
+    partial = whole.pop() ?? "";
+    for (const line of whole) onLine((last = line));
+  };
+  stream.on("data", (chunk: Buffer) => take(decoder.write(chunk)));
+  stream.on("end", () => {
+    take(decoder.end());
+    if (partial !== "") onLine((last = partial));
+  });
+  return () => last;
+}

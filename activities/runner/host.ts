@@ -1,0 +1,146 @@
+import type { BodyOutcome } from "../../core/body.ts";
+import type { Attempt } from "./attempt.ts";
+import type { Channel, ChannelEvents, Ended } from "./channel.ts";
+import { CELL, type FromHost, type JobText } from "./messages.ts";
+
+/** Three missed ticks: no new bodies for a thread that is silent so long. */
+export const SILENT_MS = 800;
+
+export interface HostEvents {
+  readonly onReady: (host: Host) => void;
+  readonly onStarted: (attempt: Attempt) => void;
+  readonly onFree: (host: Host, attempt: Attempt) => void;
+  /** It ended by itself, with these tries on it. */
+  readonly onCrash: (host: Host, why: Ended, attempts: readonly Attempt[]) => void;
+}
+
+/** A thread or child process with the tries that run in it. */
+export class Host {
+  readonly attempts = new Map<number, Attempt>();
+  readonly bundles = new Set<string>();
+  state: "starting" | "ready" | "ended" = "starting";
+  /** No new bodies; ended when idle. */
+  retiring: string | null = null;
+  /** Reserved for one body that has harmed others, or might have. */
+  exclusive = false;
+  /** It was silent for longer than is proper while it had its present bodies. */
+  wasBlocked = false;
+  readonly openedAt = performance.now();
+  idleSince = this.openedAt;
+  readonly channel: Channel;
+  readonly #events: HostEvents;
+  #lastTicks = 0;
+  #lastTickAt = performance.now();
+  #given = 0;
+
+  constructor(open: (events: ChannelEvents) => Channel, events: HostEvents) {
+    this.#events = events;
+    this.channel = open({
+      onMessage: (message) => this.#take(message),
+      onEnd: (why) => this.#ended(why),
+      onOutput: (level, text) => {
+        for (const attempt of this.attempts.values()) attempt.note(level, text);
+      },
+    });
+  }
+
+  give(attempt: Attempt, bundle: string): void {
+    const { context, inputs, bundleHash, executionTimeoutMs } = attempt.job;
+    const job: JobText = { context, inputs };
+    const text = JSON.stringify(job);
+    attempt.host = this;
+    this.attempts.set(attempt.n, attempt);
+    this.bundles.add(bundleHash);
+    this.#given = (this.#given + 1) | 0;
+    this.channel.post({ t: "run", n: attempt.n, bundle, job: text, timed: executionTimeoutMs !== null });
+  }
+
+  /** How long its event loop has stood still. `late`: by how much the caller itself comes late, which proves nothing. */
+  look(now: number, late: number): number {
+    if (this.channel.cells === null || this.state !== "ready") return 0;
+    const ticks = Atomics.load(this.channel.cells, CELL.ticks);
+    if (ticks === this.#lastTicks) this.#lastTickAt = Math.min(now, this.#lastTickAt + late);
+    else {
+      this.#lastTicks = ticks;
+      this.#lastTickAt = now;
+    }
+    return now - this.#lastTickAt;
+  }
+
+  silentMs(now = performance.now()): number {
+    return this.channel.cells === null || this.state !== "ready" ? 0 : now - this.#lastTickAt;
+  }
+
+  get silent(): boolean {
+    return this.silentMs() > SILENT_MS;
+  }
+
+  /** Takes part in the sharing: not reserved, not about to go. */
+  get common(): boolean {
+    return this.state !== "ended" && !this.exclusive && this.retiring === null;
+  }
+
+  get open(): boolean {
+    return this.common && this.state === "ready" && !this.silent;
+  }
+
+  /** The body whose first synchronous part is being run, if any. */
+  get current(): Attempt | undefined {
+    const { cells } = this.channel;
+    return cells === null ? undefined : this.attempts.get(Atomics.load(cells, CELL.current));
+  }
+
+  /** Whether all bodies given to it have reached its code. */
+  get hasTakenAll(): boolean {
+    const { cells } = this.channel;
+    return cells === null || Atomics.load(cells, CELL.taken) === this.#given;
+  }
+
+  get heapMb(): number {
+    return this.channel.cells === null ? 0 : Atomics.load(this.channel.cells, CELL.heapMb);
+  }
+
+  /** A try leaves it, with the outcome that counts. */
+  free(attempt: Attempt, outcome: BodyOutcome): void {
+    if (!this.attempts.delete(attempt.n)) return;
+    if (this.attempts.size === 0) this.idleSince = performance.now();
+    attempt.settle(outcome);
+    this.#events.onFree(this, attempt);
+  }
+
+  #take(message: FromHost): void {
+    if (message.t === "lines") {
+      const attempt = this.attempts.get(message.n);
+      if (attempt !== undefined) for (const line of message.lines) attempt.log(line);
+      const { cells } = this.channel;
+      if (cells === null) return;
+      Atomics.add(cells, CELL.handled, message.size);
+      Atomics.notify(cells, CELL.handled);
+    } else if (message.t === "end") {
+      const attempt = this.attempts.get(message.n);
+      if (attempt !== undefined) this.#answered(attempt, JSON.parse(message.outcome) as BodyOutcome);
+    } else if (message.t === "started") {
+      const attempt = this.attempts.get(message.n);
+      if (attempt !== undefined) this.#events.onStarted(attempt);
+    } else if (message.t === "retire") {
+      this.retiring ??= message.reason;
+    } else if (this.state === "starting") {
+      this.state = "ready";
+      this.#lastTickAt = performance.now();
+      this.#events.onReady(this);
+    }
+  }
+
+  #answered(attempt: Attempt, outcome: BodyOutcome): void {
+    const { leave } = this.channel;
+    if (leave === undefined) return this.free(attempt, outcome);
+    this.state = "ended";
+    void leave().then(() => this.free(attempt, outcome));
+  }
+
+  #ended(why: Ended): void {
+    if (this.state === "ended") return;
+    this.state = "ended";
+    this.#events.onCrash(this, why, [...this.attempts.values()]);
+  }
+}

@@ -1,0 +1,117 @@
+import { makeContext } from "../../../authoring/context.ts";
+import { outcomeOf } from "../../../authoring/outcome.ts";
+import { toOutput } from "../../../authoring/output.ts";
+import type { BodyOutcome, LogLine } from "../../../core/body.ts";
+import { CELL, type JobText, type ToHost } from "../messages.ts";
+import { Bundles } from "./bundles.ts";
+import { connectionLookup } from "./connections.ts";
+import { maskOf, type Mask } from "./mask.ts";
+import { Outbox } from "./outbox.ts";
+import type { Port } from "./port.ts";
+import { inScope, live, type Scope } from "./scope.ts";
+import { tidyStack } from "./stack.ts";
+
+type Run = Extract<ToHost, { t: "run" }>;
+
+/** Runs bodies as told, each in a scope of its own, and answers with their outcomes. */
+export class BodyHost {
+  readonly #port: Port;
+  readonly #outbox: Outbox;
+  readonly #bundles = new Bundles();
+  #connection = connectionLookup({});
+  #mask: Mask = (text) => text;
+
+  constructor(port: Port) {
+    this.#port = port;
+    this.#outbox = new Outbox(port);
+  }
+
+  take(message: ToHost): void {
+    if (message.t === "run") {
+      Atomics.add(this.#port.cells, CELL.taken, 1);
+      void this.#run(message);
+    } else if (message.t === "abort") {
+      live.get(message.n)?.controller.abort(stopError(message.reason));
+    } else if (message.t === "start") {
+      this.#connection = connectionLookup(message.connections);
+      this.#mask = maskOf(message.connections);
+    } else {
+      process.exit(0);
+    }
+  }
+
+  /** Ends a try before or instead of its body's own end; what the body still does is not heard. */
+  end(scope: Scope, outcome: BodyOutcome): void {
+    this.#answer(scope, JSON.stringify(this.#tidy(outcome)));
+  }
+
+  retire(reason: string): void {
+    this.#port.post({ t: "retire", reason });
+  }
+
+  async #run(message: Run): Promise<void> {
+    const { n } = message;
+    const scope: Scope = {
+      n,
+      controller: new AbortController(),
+      log: (level, text) => {
+        if (live.has(n)) this.#outbox.line(n, line(level, this.#mask(text)));
+      },
+      console: null,
+      flush: null,
+    };
+    live.set(n, scope);
+    this.#answer(scope, await inScope(scope, () => this.#outcomeText(message, scope)));
+  }
+
+  #answer(scope: Scope, outcome: string): void {
+    scope.flush?.();
+    if (!live.delete(scope.n)) return;
+    this.#outbox.flush();
+    this.#port.post({ t: "end", n: scope.n, outcome });
+  }
+
+  /** JSON of the outcome. */
+  async #outcomeText(message: Run, scope: Scope): Promise<string> {
+    try {
+      const { context, inputs } = JSON.parse(message.job) as JobText;
+      const body = await this.#bundles.bodyOf(message.bundle, context.dagId, context.taskId);
+      if (message.timed) this.#port.post({ t: "started", n: scope.n });
+      const given = makeContext(context, inputs, {
+        log: scope.log,
+        signal: scope.controller.signal,
+        connection: this.#connection,
+      });
+      const output = toOutput(await this.#call(scope, () => body(given)));
+      if (output.ok) return `{"kind":"success","output":${output.json}}`;
+      return JSON.stringify({ kind: "failed", error: output.error } satisfies BodyOutcome);
+    } catch (thrown) {
+      return JSON.stringify(this.#tidy(outcomeOf(thrown)));
+    }
+  }
+
+  #tidy(outcome: BodyOutcome): BodyOutcome {
+    if (outcome.kind !== "failed" && outcome.kind !== "timed_out") return outcome;
+    const { message, stack } = outcome.error;
+    const tidied = stack === undefined ? {} : { stack: this.#mask(tidyStack(stack)) };
+    return { ...outcome, error: { ...outcome.error, message: this.#mask(message), ...tidied } };
+  }
+
+  /** While the first synchronous part runs, the runner can see whose it is, should it never end. */
+  #call(scope: Scope, body: () => unknown): unknown {
+    Atomics.store(this.#port.cells, CELL.current, scope.n);
+    try {
+      return body();
+    } finally {
+      Atomics.store(this.#port.cells, CELL.current, 0);
+    }
+  }
+}
+
+const line = (level: LogLine["level"], text: string): LogLine => ({ at: Date.now(), level, text });
+
+function stopError(reason: string): Error {
+  const error = new Error(reason);
+  error.name = "AbortError";
+  return error;
+}

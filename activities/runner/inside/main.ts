@@ -1,0 +1,28 @@
+import { getHeapStatistics } from "node:v8";
+import { CELL, TICK_MS } from "../messages.ts";
+import { BodyHost } from "./body-host.ts";
+import { captureOutput } from "./capture.ts";
+import { guard } from "./guard.ts";
+import { openPort } from "./port.ts";
+
+process.setSourceMapsEnabled(true);
+
+// Connections reach a body by `connection(name)` only; this is the thread's or child's own copy.
+for (const name of Object.keys(process.env)) if (name.startsWith("MERIDIAN_CONN_")) delete process.env[name];
+
+const port = openPort();
+const host = new BodyHost(port);
+captureOutput();
+guard(host);
+
+let ticks = 0;
+const timer = setInterval(() => {
+  Atomics.store(port.cells, CELL.ticks, (ticks = (ticks + 1) | 0));
+  if (ticks % 8 === 0) {
+    Atomics.store(port.cells, CELL.heapMb, Math.round(getHeapStatistics().used_heap_size / 2 ** 20));
+  }
+}, TICK_MS);
+timer.unref();
+
+port.onMessage((message) => host.take(message));
+port.post({ t: "ready" });

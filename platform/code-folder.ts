@@ -1,0 +1,41 @@
+import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
+import { mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+const HASH = /^[A-Za-z0-9_-]{1,128}$/;
+
+/** Where a bundle lies once written. */
+export function bundlePath(folder: string, hash: string): string {
+  if (!HASH.test(hash)) throw new Error(`bundle hash ${JSON.stringify(hash)} is no hash`);
+  return join(folder, `${hash}.mjs`);
+}
+
+/**
+ * Writes a bundle and its map, unless they are there, and answers its path. The map comes first and each
+ * file by rename, so that no process sees half of one.
+ */
+export async function writeBundle(
+  folder: string,
+  hash: string,
+  code: string,
+  map: string | null,
+): Promise<string> {
+  const path = bundlePath(folder, hash);
+  if (existsSync(path)) return path;
+  await mkdir(folder, { recursive: true });
+  if (map !== null) await replace(`${path}.map`, map);
+  await replace(path, map === null ? code : `${code}\n//# sourceMappingURL=${hash}.mjs.map\n`);
+  return path;
+}
+
+async function replace(path: string, text: string): Promise<void> {
+  const temporary = `${path}.${randomUUID()}.tmp`;
+  try {
+    await writeFile(temporary, text);
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+}
