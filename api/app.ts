@@ -1,0 +1,72 @@
+import { secureHeaders } from "hono/secure-headers";
+import { dagRoutes } from "./dags.ts";
+import type { AppDeps } from "./deps.ts";
+import { onError, problem } from "./errors.ts";
+import { gridRoutes } from "./grid.ts";
+import { checkOrigin, limitBody, requireJson } from "./guard.ts";
+import { healthRoutes } from "./health.ts";
+import { answerOnce } from "./idempotency.ts";
+import { importRoutes } from "./imports.ts";
+import { describeApi } from "./openapi.ts";
+import { pageRoutes } from "./page.ts";
+import { poolRoutes } from "./pools.ts";
+import { newRoutes } from "./requests.ts";
+import { runRoutes } from "./runs.ts";
+import { tryRoutes } from "./tries.ts";
+import { whoAsks } from "./who.ts";
+
+export type { AppDeps } from "./deps.ts";
+
+/** All routes under `/api/v1`, chained, so that their type is the typed client's. */
+const apiRoutes = (deps: AppDeps) =>
+  newRoutes()
+    .route("/api/v1", healthRoutes(deps))
+    .route("/api/v1", dagRoutes(deps))
+    .route("/api/v1", gridRoutes(deps))
+    .route("/api/v1", runRoutes(deps))
+    .route("/api/v1", tryRoutes(deps))
+    .route("/api/v1", poolRoutes(deps))
+    .route("/api/v1", importRoutes(deps));
+
+export type AppType = ReturnType<typeof apiRoutes>;
+
+/** The whole HTTP face as a value; `app.fetch` is what a server listens with. */
+export function createApp(deps: AppDeps) {
+  const app = newRoutes();
+  const log = deps.log ?? ((fields, message) => console.error(message, fields));
+  app.onError(onError(log));
+  app.use(secureHeaders(HEADERS));
+  app.use(checkOrigin(deps.allowedHosts));
+  app.use("/api/*", limitBody(), requireJson(), whoAsks(), answerOnce(deps.db));
+  app.use("/api/*", async (c, next) => {
+    await next();
+    if (!c.res.headers.has("Cache-Control")) c.header("Cache-Control", "no-store");
+  });
+  const routes = apiRoutes(deps);
+  app.route("/", routes);
+  const document = describeApi(routes, deps.version);
+  app.get("/api/openapi.json", (c) => c.json(document));
+  app.all("/api/*", (c) => problem(c, 404, "no_route", `there is no ${c.req.method} ${c.req.path}`));
+  app.route("/", pageRoutes(deps.webFolder));
+  return app;
+}
+
+/** Only our own scripts, styles and connections; nobody may frame the page. */
+const HEADERS: Parameters<typeof secureHeaders>[0] = {
+  contentSecurityPolicy: {
+    defaultSrc: ["'none'"],
+    scriptSrc: ["'self'"],
+    styleSrc: ["'self'"],
+    imgSrc: ["'self'", "data:"],
+    fontSrc: ["'self'"],
+    connectSrc: ["'self'"],
+    manifestSrc: ["'self'"],
+    baseUri: ["'none'"],
+    formAction: ["'none'"],
+    frameAncestors: ["'none'"],
+  },
+  xFrameOptions: "DENY",
+  // TLS ends in front of this server, which must not decide it for a whole domain.
+  strictTransportSecurity: false,
+  referrerPolicy: "same-origin",
+};

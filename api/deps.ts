@@ -1,0 +1,50 @@
+import type { MeridianClient } from "../client/types.ts";
+import type { Db } from "../db/connection.ts";
+import type { admissionPass } from "../db/pools/pass.ts";
+
+/** Names a try's log. */
+export interface LogKey {
+  readonly dagId: string;
+  readonly runId: string;
+  readonly taskId: string;
+  readonly mapIndex: number;
+  readonly try: number;
+}
+
+/** What the API needs of the log store: a piece of a log from a byte offset on. */
+export interface LogReader {
+  read(key: LogKey, offset: number): Promise<{ text: string; nextOffset: number; done: boolean }>;
+}
+
+export interface TemporalWeb {
+  readonly url: string;
+  readonly namespace: string;
+}
+
+/** All that the API is made of. */
+export interface AppDeps {
+  readonly db: Parameters<typeof admissionPass>[0];
+  /** A replica for what is only shown; without it, `db`. */
+  readonly reader?: Db;
+  readonly client: MeridianClient;
+  readonly logs: LogReader;
+  /** Epoch ms. */
+  readonly clock: () => number;
+  readonly temporalWeb: TemporalWeb | null;
+  /** Host names it answers to, beside localhost, 127.0.0.1 and ::1. */
+  readonly allowedHosts: readonly string[];
+  /** The built page, or null. */
+  readonly webFolder: string | null;
+  readonly version: string;
+  /** Where unknown errors go. */
+  readonly log?: (fields: Record<string, unknown>, message: string) => void;
+}
+
+/** What middleware leaves for handlers. */
+export interface ApiEnv {
+  Variables: {
+    who: string;
+    /** When the request's idempotency key was first seen, and whether an earlier holder never answered. */
+    claim: { readonly at: number; readonly retaken: boolean } | undefined;
+  };
+}

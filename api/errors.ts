@@ -1,0 +1,77 @@
+import { randomUUID } from "node:crypto";
+import { STATUS_CODES } from "node:http";
+import type { Context } from "hono";
+import { HTTPException } from "hono/http-exception";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { type ErrorKind, MeridianError, Refused, Retryable } from "../core/errors.ts";
+import type { Problem } from "./contracts.ts";
+import type { AppDeps } from "./deps.ts";
+
+/** What each kind of error is over HTTP. */
+export const STATUS_OF: Readonly<Record<ErrorKind, ContentfulStatusCode>> = {
+  definition: 422,
+  refused: 400,
+  not_found: 404,
+  conflict: 409,
+  retryable: 503,
+  terminal: 500,
+};
+
+export const PROBLEM_TYPE = "application/problem+json";
+
+/** A problem answered by middleware, with a status that no kind of error has (403, 413, 415). */
+export function problem(
+  c: Context,
+  status: ContentfulStatusCode,
+  code: string,
+  detail: string,
+  details: Problem["details"] = {},
+): Response {
+  const body: Problem = {
+    type: "about:blank",
+    title: STATUS_CODES[status] ?? "Error",
+    status,
+    code,
+    detail,
+    details,
+  };
+  if (status === 503) c.header("Retry-After", "1");
+  return c.body(JSON.stringify(body), status, { "Content-Type": PROBLEM_TYPE });
+}
+
+/** The last stop of every error. What we do not know is logged under an id, and only the id leaves. */
+export const onError =
+  (log: NonNullable<AppDeps["log"]>) =>
+  (error: unknown, c: Context): Response => {
+    if (error instanceof HTTPException) {
+      const code = error.status === 400 ? "bad_json" : "http";
+      return problem(c, error.status as ContentfulStatusCode, code, error.message);
+    }
+    const known = error instanceof MeridianError ? error : fromDatabase(error);
+    if (known !== null) {
+      if (known.kind === "retryable") log({ code: known.code, error }, known.message);
+      return problem(c, STATUS_OF[known.kind], known.code, known.message, { ...known.details });
+    }
+    const id = randomUUID();
+    log({ id, method: c.req.method, path: c.req.path, error }, "unknown error");
+    return problem(c, 500, "internal", `something went wrong here; the log has it under ${id}`, { id });
+  };
+
+/** SQLSTATEs and socket errors that mean: the database is away, or too busy; the same may work later. */
+const AWAY =
+  /^(?:08|53|57P|40001|40P01|57014|55P03|25006)|^(?:ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|ENOENT)$/;
+const AWAY_TEXT = /timeout exceeded when trying to connect|Connection terminated|Cannot use a pool after/;
+/** Text that Postgres cannot hold: a NUL, or half a surrogate pair. */
+const BAD_TEXT = new Set(["22021", "22P05", "22P02"]);
+
+function fromDatabase(error: unknown): MeridianError | null {
+  if (!(error instanceof Error)) return null;
+  const code = "code" in error ? String(error.code) : "";
+  if (AWAY.test(code) || AWAY_TEXT.test(error.message)) {
+    return new Retryable("database_away", "the database does not answer; try again", { cause: error });
+  }
+  if (BAD_TEXT.has(code)) {
+    return new Refused("bad_text", "the request holds characters that cannot be stored", { cause: error });
+  }
+  return null;
+}

@@ -1,0 +1,112 @@
+import { createRoute } from "@hono/zod-openapi";
+import { etag } from "hono/etag";
+import { NotFound } from "../core/errors.ts";
+import { TASK_STATES, type TaskState } from "../core/states.ts";
+import { readGraph } from "../db/read/dags.ts";
+import { readGridCells, readGridRuns, type GridCellRow, type GridRunRow } from "../db/read/grid.ts";
+import { Grid, type GridCell, type GridRun, type GridTask } from "./contracts.ts";
+import type { AppDeps } from "./deps.ts";
+import { DagPath, GridQuery, keyOf, newRoutes } from "./requests.ts";
+import { cutPage, iso, isoOrNull, json, shapeInterval } from "./shape.ts";
+
+const getGrid = createRoute({
+  method: "get",
+  path: "/dags/{dagId}/grid",
+  summary: "Runs as columns, tasks as rows. Poll it with If-None-Match: 304 while nothing changed",
+  request: { params: DagPath, query: GridQuery },
+  middleware: [etag()] as const,
+  responses: { 200: json(Grid, "The grid") },
+});
+
+/** Two statements, since the tasks of a version never change and are kept. */
+export const gridRoutes = (deps: AppDeps) => {
+  const db = deps.reader ?? deps.db;
+  const tasksOf = keepLast(200, async (version: number) =>
+    ((await readGraph(db, version))?.tasks ?? []).map((t) => ({
+      id: t.id,
+      upstream: [...t.upstream],
+      removed: false,
+    })),
+  );
+  return newRoutes().openapi(getGrid, async (c) => {
+    const { dagId } = c.req.valid("param");
+    const query = c.req.valid("query");
+    const found = await readGridRuns(db, dagId, { before: query.before ?? null, limit: query.runs + 1 });
+    if (found === null) throw noSuchDag(dagId);
+    const { dag } = found;
+    const [runs, before] = cutPage(found.runs, query.runs, keyOf);
+    const [cells, current] = await Promise.all([
+      runs.length === 0
+        ? []
+        : readGridCells(
+            db,
+            runs.map((row) => row.run),
+          ),
+      dag.latest === null ? [] : tasksOf(dag.latest),
+    ]);
+    const body = {
+      dagId,
+      paused: dag.paused,
+      version: dag.latest_number,
+      ...layGrid(runs.reverse(), current, cells),
+      before,
+    };
+    return c.json(body, 200, { "Cache-Control": "private, no-cache" });
+  });
+};
+
+export const noSuchDag = (dagId: string): NotFound =>
+  new NotFound("no_such_dag", `there is no dag "${dagId}"`);
+
+const STATE_NUMBER = Object.fromEntries(TASK_STATES.map((state, i) => [state, i])) as Record<
+  TaskState,
+  number
+>;
+
+/** Rows: the current version's tasks, then those that only cells name. The same cells in any order give the same grid. */
+export function layGrid(
+  runs: readonly GridRunRow[],
+  current: readonly GridTask[],
+  cells: readonly GridCellRow[],
+): Pick<Grid, "states" | "tasks" | "runs" | "cells"> {
+  const place = new Map(current.map((task, i) => [task.id, i]));
+  const removed = [...new Set(cells.map((cell) => cell[1]))].filter((task) => !place.has(task)).sort();
+  const tasks = [...current, ...removed.map((task): GridTask => ({ id: task, upstream: [], removed: true }))];
+  removed.forEach((task, i) => place.set(task, current.length + i));
+  const columns = new Map(runs.map((row) => [row.run, [] as GridCell[]]));
+  for (const [run, task, state, number, started, ended] of cells) {
+    columns.get(run)?.push([place.get(task)!, STATE_NUMBER[state], number, started, ended]);
+  }
+  return {
+    states: [...TASK_STATES],
+    tasks,
+    runs: runs.map(shapeColumn),
+    cells: [...columns.values()].map((column) => column.sort((a, b) => a[0] - b[0])),
+  };
+}
+
+const shapeColumn = (row: GridRunRow): GridRun => ({
+  key: keyOf(row),
+  runId: row.run_id,
+  runType: row.run_type,
+  state: row.state,
+  logicalDate: iso(row.logical_at),
+  interval: shapeInterval(row),
+  startedAt: isoOrNull(row.started_at),
+  endedAt: isoOrNull(row.ended_at),
+  version: row.version_number,
+});
+
+/** Remembers the last `size` answers of `read`; one that failed is forgotten. */
+function keepLast<T>(size: number, read: (key: number) => Promise<T>): (key: number) => Promise<T> {
+  const kept = new Map<number, Promise<T>>();
+  return (key) => {
+    const known = kept.get(key);
+    const answer = known ?? read(key);
+    kept.delete(key);
+    kept.set(key, answer);
+    if (kept.size > size) kept.delete(kept.keys().next().value!);
+    if (known === undefined) answer.catch(() => kept.delete(key));
+    return answer;
+  };
+}

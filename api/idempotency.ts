@@ -1,0 +1,62 @@
+import { createHash } from "node:crypto";
+import { createMiddleware } from "hono/factory";
+import type { StatusCode } from "hono/utils/http-status";
+import { Conflict, Refused } from "../core/errors.ts";
+import type { Db } from "../db/connection.ts";
+import { claimKey, releaseKey, storeAnswer } from "../db/read/answers.ts";
+import type { ApiEnv } from "./deps.ts";
+import { PROBLEM_TYPE } from "./errors.ts";
+import { changesState } from "./guard.ts";
+
+export const KEY_HEADER = "Idempotency-Key";
+const KEY = /^[\x21-\x7e]{1,200}$/;
+/** Longer than any request takes; after it, a process that died with the key does not block it. */
+const LAPSE_MS = 60_000;
+
+/**
+ * The same key gets the same answer: the first request is done, its repeats are answered from the table. An answer
+ * that says "try again" (5xx) is not kept. A key is bound to one request; another one with it is a conflict.
+ */
+export const answerOnce = (db: Db) =>
+  createMiddleware<ApiEnv>(async (c, next) => {
+    const given = c.req.header(KEY_HEADER);
+    if (given === undefined || !changesState(c.req.method)) return next();
+    if (!KEY.test(given)) {
+      throw new Refused(
+        "bad_key",
+        `${KEY_HEADER} is not allowed: expected 1 to 200 visible ASCII characters`,
+      );
+    }
+    const key = `${c.get("who")} ${given}`;
+    const fingerprint = createHash("sha256")
+      .update(`${c.req.method} ${c.req.path}\n${await c.req.text()}`)
+      .digest("base64url");
+    const claim = await claimKey(db, key, fingerprint, LAPSE_MS);
+    switch (claim.kind) {
+      case "in_progress":
+        if (claim.fingerprint !== fingerprint) throw otherRequest(given);
+        throw new Conflict(
+          "in_progress",
+          `the request with ${KEY_HEADER} "${given}" is being done: ask again later`,
+        );
+      case "answered": {
+        const { status, body } = claim.answer;
+        if (claim.answer.fingerprint !== fingerprint) throw otherRequest(given);
+        c.header("Idempotency-Replayed", "true");
+        if (body === null) return c.body(null, status as StatusCode);
+        c.header("Content-Type", status < 400 ? "application/json" : PROBLEM_TYPE);
+        return c.body(JSON.stringify(body), status as StatusCode);
+      }
+      case "mine": {
+        c.set("claim", { at: claim.at, retaken: claim.retaken });
+        await next();
+        if (c.res.status >= 500) return releaseKey(db, key);
+        const text = await c.res.clone().text();
+        const body: unknown = text === "" ? null : JSON.parse(text);
+        return storeAnswer(db, key, { fingerprint, status: c.res.status, body });
+      }
+    }
+  });
+
+const otherRequest = (key: string): Conflict =>
+  new Conflict("key_reused", `${KEY_HEADER} "${key}" belongs to another request: use a new one`);

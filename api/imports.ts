@@ -1,0 +1,28 @@
+import { createRoute } from "@hono/zod-openapi";
+import { readImportErrors } from "../db/read/import-errors.ts";
+import { ImportErrorList } from "./contracts.ts";
+import type { AppDeps } from "./deps.ts";
+import { newRoutes } from "./requests.ts";
+import { iso, json } from "./shape.ts";
+
+const listErrors = createRoute({
+  method: "get",
+  path: "/import-errors",
+  summary: "DAG files that could not be imported; their last good version still runs",
+  responses: { 200: json(ImportErrorList, "The files, by path") },
+});
+
+export const importRoutes = (deps: AppDeps) =>
+  newRoutes().openapi(listErrors, async (c) => {
+    const rows = await readImportErrors(deps.reader ?? deps.db);
+    const errors = rows.map((row) => ({
+      file: row.path,
+      code: row.error.code,
+      message: row.error.message,
+      stack: row.error.stack ?? null,
+      line: row.error.line ?? null,
+      checkedAt: iso(row.checked_at),
+      dagIds: row.dag_ids,
+    }));
+    return c.json({ errors }, 200);
+  });

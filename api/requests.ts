@@ -1,0 +1,146 @@
+/** What requests may hold: path parts, query parameters and bodies. All texts come checked to the handlers. */
+import { OpenAPIHono, z } from "@hono/zod-openapi";
+import { Refused } from "../core/errors.ts";
+import { ID_RULE, isId, parseRunId } from "../core/ids.ts";
+import { RUN_STATES } from "../core/states.ts";
+import type { RunKey } from "../db/read/runs.ts";
+import type { ApiEnv } from "./deps.ts";
+
+/** An empty set of routes whose requests, when they do not fit, are refused with what, where and what was expected. */
+export const newRoutes = () =>
+  new OpenAPIHono<ApiEnv>({
+    defaultHook: (result) => {
+      if (result.success) return;
+      const issues = result.error.issues.map((issue) => ({
+        at: issue.path.join("."),
+        message: issue.message,
+      }));
+      const text = issues
+        .map((i) => `${result.target}${i.at === "" ? "" : ` "${i.at}"`}: ${i.message}`)
+        .join("; ");
+      throw new Refused("bad_request", text, { details: { issues } });
+    },
+  });
+
+const id = (what: string) =>
+  z
+    .string()
+    .refine(isId, {
+      error: (issue) => `${what} id ${JSON.stringify(issue.input)} is not allowed: expected ${ID_RULE}`,
+    })
+    .openapi({ example: `a_${what}` });
+
+const runId = z
+  .string()
+  .refine((text) => parseRunId(text) !== null, {
+    error: (issue) =>
+      `run id ${JSON.stringify(issue.input)} is not allowed: expected a logical date like 2026-05-09T00-00-00Z, in digits, "-", "T" and "Z"`,
+  })
+  .openapi({ example: "2026-05-09T00-00-00Z" });
+
+/** A whole number written plainly, between two bounds. */
+const whole = (min: number, max: number) =>
+  z
+    .string()
+    .regex(/^-?\d{1,15}$/, `expected a whole number from ${min} to ${max}`)
+    .transform(Number)
+    .refine((n) => n >= min && n <= max, `expected a whole number from ${min} to ${max}`)
+    .openapi({ type: "integer", minimum: min, maximum: max });
+
+const limit = (usual: number) => whole(1, 1000).default(usual);
+
+/** Pages of runs end at `<logical date in epoch ms>.<run>`. */
+export const keyOf = (row: { logical_at: Date; run: number }): string =>
+  `${row.logical_at.getTime()}.${row.run}`;
+
+const before = z
+  .string()
+  .regex(/^-?\d{1,15}\.\d{1,16}$/, "expected the key of a run, as a list gave it")
+  .transform((text): RunKey => {
+    const dot = text.indexOf(".");
+    return { logicalAt: Number(text.slice(0, dot)), run: Number(text.slice(dot + 1)) };
+  })
+  .refine(
+    (key) => Math.abs(key.logicalAt) < 253_402_300_800_000 && Number.isSafeInteger(key.run),
+    "no such date",
+  )
+  .openapi({ type: "string" });
+
+const flag = z
+  .enum(["true", "false"])
+  .transform((text) => text === "true")
+  .openapi({ type: "boolean" });
+
+const state = z.enum(RUN_STATES);
+const states = z
+  .string()
+  .transform((text) => text.split(","))
+  .pipe(z.array(state))
+  .openapi({ type: "string", description: `One or more of ${RUN_STATES.join(", ")}, with commas between` });
+
+export const DagPath = z.object({ dagId: id("dag") });
+export const RunPath = DagPath.extend({ runId });
+export const TaskPath = RunPath.extend({ taskId: id("task") });
+export const TryPath = TaskPath.extend({ try: whole(1, 1_000_000) });
+export const PoolPath = z.object({ name: id("pool") });
+
+export const DagQuery = z.strictObject({
+  search: z.string().max(200).optional(),
+  tag: z.string().max(200).optional(),
+  state: state.optional(),
+  paused: flag.optional(),
+  active: flag
+    .optional()
+    .openapi({ description: "false: DAGs that no file defines any more; without it, all" }),
+  limit: limit(100),
+  after: id("dag").optional(),
+});
+export const RunQuery = z.strictObject({
+  state: states.optional(),
+  limit: limit(100),
+  before: before.optional(),
+});
+export const GridQuery = z.strictObject({ runs: whole(1, 1000).default(31), before: before.optional() });
+const mapIndex = whole(-1, 1_000_000_000).default(-1);
+export const TriesQuery = z.strictObject({ mapIndex });
+export const LogQuery = z.strictObject({ mapIndex, offset: whole(0, Number.MAX_SAFE_INTEGER).default(0) });
+
+/** JSON that Postgres can hold: no NUL, no half of a surrogate pair. */
+const storable = (value: unknown): boolean => {
+  for (const [, slashes, code] of JSON.stringify(value).matchAll(/(\\+)u(0000|d[89a-f][0-9a-f]{2})/g)) {
+    if (code !== undefined && slashes !== undefined && slashes.length % 2 === 1) return false;
+  }
+  return true;
+};
+
+const text = z.string().max(2000).refine(storable, "holds characters that cannot be stored");
+
+export const PauseBody = z.strictObject({ reason: text.nullable().optional() }).openapi("PauseRequest");
+export const PoolBody = z
+  .strictObject({ slots: z.int().min(0).max(1_000_000), description: text.optional() })
+  .openapi("PoolRequest");
+
+const logicalDate = z.iso
+  .datetime({
+    offset: true,
+    error: "expected an ISO 8601 instant with its offset, like 2026-05-09T00:00:00Z",
+  })
+  .transform((iso) => Date.parse(iso))
+  .refine((ms) => /^\d{4}-/.test(new Date(ms).toISOString()), "expected a year from 0000 to 9999")
+  .openapi({ type: "string", format: "date-time" });
+
+export const TriggerBody = z
+  .strictObject({
+    logicalDate: logicalDate.nullable().optional().openapi({ description: "Without it, now" }),
+    conf: z
+      .record(z.string(), z.unknown())
+      .refine(storable, "holds characters that cannot be stored")
+      .optional(),
+  })
+  .openapi("TriggerRequest");
+
+/** The instant a checked run id names. */
+export const namedRun = (runIdText: string): { runId: string; logicalAt: number; fork: number } => ({
+  runId: runIdText,
+  ...parseRunId(runIdText)!,
+});

@@ -1,0 +1,133 @@
+import { createRoute } from "@hono/zod-openapi";
+import { Conflict, MeridianError, NotFound } from "../core/errors.ts";
+import { runIdOf, workflowIdOf } from "../core/ids.ts";
+import type { Db } from "../db/connection.ts";
+import { readDag } from "../db/read/dags.ts";
+import {
+  readCells,
+  readDagRuns,
+  readRun,
+  readRuns,
+  readWaiting,
+  type RunDetailRow,
+  type RunRow,
+} from "../db/read/runs.ts";
+import { RunDetail, RunList, TriggeredRun } from "./contracts.ts";
+import type { ApiEnv, AppDeps } from "./deps.ts";
+import { noSuchDag } from "./grid.ts";
+import { DagPath, keyOf, namedRun, newRoutes, RunPath, RunQuery, TriggerBody } from "./requests.ts";
+import { cutPage, json, shapeCell, shapeRun, shapeWaiting, temporalUrl } from "./shape.ts";
+
+const WAITING = 1000;
+
+const listRuns = createRoute({
+  method: "get",
+  path: "/runs",
+  summary: "Runs of all DAGs, newest made first",
+  request: { query: RunQuery },
+  responses: { 200: json(RunList, "A page of runs") },
+});
+const listDagRuns = createRoute({
+  method: "get",
+  path: "/dags/{dagId}/runs",
+  summary: "Runs of a DAG, newest logical date first",
+  request: { params: DagPath, query: RunQuery },
+  responses: { 200: json(RunList, "A page of runs") },
+});
+const triggerRun = createRoute({
+  method: "post",
+  path: "/dags/{dagId}/runs",
+  summary: "Start a run by hand. 409 names the run that has this logical date already",
+  request: { params: DagPath, body: { content: { "application/json": { schema: TriggerBody } } } },
+  responses: { 201: json(TriggeredRun, "It is made") },
+});
+const getRun = createRoute({
+  method: "get",
+  path: "/dags/{dagId}/runs/{runId}",
+  summary: "A run with its cells and what it waits for",
+  request: { params: RunPath },
+  responses: { 200: json(RunDetail, "The run") },
+});
+
+export const runRoutes = (deps: AppDeps) => {
+  const db = deps.reader ?? deps.db;
+  return newRoutes()
+    .openapi(listRuns, async (c) => {
+      const { state, limit, before } = c.req.valid("query");
+      const rows = await readRuns(db, state ?? null, { before: before ?? null, limit: limit + 1 });
+      return c.json(shapeList(rows, limit), 200);
+    })
+    .openapi(listDagRuns, async (c) => {
+      const { dagId } = c.req.valid("param");
+      const { state, limit, before } = c.req.valid("query");
+      const rows = await readDagRuns(db, dagId, state ?? null, { before: before ?? null, limit: limit + 1 });
+      if (rows.length === 0 && (await readDag(db, dagId)) === null) throw noSuchDag(dagId);
+      return c.json(shapeList(rows, limit), 200);
+    })
+    .openapi(triggerRun, async (c) => {
+      const { dagId } = c.req.valid("param");
+      const { logicalDate, conf } = c.req.valid("json");
+      const run = await triggerOnce(deps, c.get("claim"), {
+        dagId,
+        logicalAt: logicalDate ?? null,
+        conf: conf ?? {},
+        who: c.get("who"),
+      });
+      const body: TriggeredRun = {
+        dagId,
+        runId: run.runId,
+        state: run.state,
+        workflowId: workflowIdOf(dagId, run.runId),
+        temporalUrl: temporalUrl(deps.temporalWeb, dagId, run.runId),
+      };
+      return c.json(body, 201);
+    })
+    .openapi(getRun, async (c) => {
+      const { dagId, runId } = c.req.valid("param");
+      const row = await findRun(db, dagId, runId);
+      const [cells, waiting] = await Promise.all([readCells(db, row.run), readWaiting(db, row.run, WAITING)]);
+      const body: RunDetail = {
+        ...shapeRun(row),
+        conf: row.conf,
+        cells: cells.map(shapeCell),
+        waiting: waiting.map(shapeWaiting),
+        workflowId: workflowIdOf(dagId, runId),
+        temporalUrl: temporalUrl(deps.temporalWeb, dagId, runId),
+      };
+      return c.json(body, 200);
+    });
+};
+
+const shapeList = (rows: readonly RunRow[], limit: number): RunList => {
+  const [page, before] = cutPage(rows, limit, keyOf);
+  return { runs: page.map(shapeRun), before };
+};
+
+export async function findRun(db: Db, dagId: string, runId: string): Promise<RunDetailRow> {
+  const row = await readRun(db, dagId, namedRun(runId));
+  if (row === null) throw new NotFound("no_such_run", `dag "${dagId}" has no run "${runId}"`);
+  return row;
+}
+
+type Trigger = Parameters<AppDeps["client"]["trigger"]>[0];
+
+/**
+ * With an idempotency key and no date, "now" is the moment the key was first seen: if its holder died after making
+ * the run, the request that takes the key over meets that run and answers with it instead of making a second one.
+ */
+async function triggerOnce(
+  deps: AppDeps,
+  claim: ApiEnv["Variables"]["claim"],
+  request: Trigger,
+): Promise<{ runId: string; state: "queued" | "running" }> {
+  if (claim === undefined || request.logicalAt !== null) return deps.client.trigger(request);
+  try {
+    return await deps.client.trigger({ ...request, logicalAt: claim.at });
+  } catch (error) {
+    if (!(error instanceof Conflict || (error instanceof MeridianError && error.kind === "conflict")))
+      throw error;
+    if (!claim.retaken) return deps.client.trigger(request);
+    const row = await findRun(deps.db, request.dagId, runIdOf(claim.at));
+    return { runId: row.run_id, state: row.state === "queued" ? "queued" : "running" };
+  }
+}

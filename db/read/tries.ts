@@ -1,0 +1,66 @@
+import type { TaskState, TryState } from "../../core/states.ts";
+import type { Db } from "../connection.ts";
+import type { WaitingRow } from "./runs.ts";
+
+/** A task, or mapped instance, of a run. */
+export interface TaskKey {
+  readonly run: number;
+  readonly taskId: string;
+  readonly mapIndex: number;
+}
+
+export interface TryRow {
+  readonly try: number;
+  readonly state: TryState;
+  readonly worker: string | null;
+  readonly queued_at: Date | null;
+  readonly started_at: Date | null;
+  readonly ended_at: Date | null;
+  readonly error: { code: string; message: string; stack?: string } | null;
+  readonly output: unknown;
+}
+
+const TRY_COLUMNS = "try, state, worker, queued_at, started_at, ended_at, error, output";
+
+/** All tries of a task in a run, first one first. */
+export async function readTries(db: Db, key: TaskKey): Promise<TryRow[]> {
+  const { rows } = await db.query<TryRow>(
+    `select ${TRY_COLUMNS} from app.task_try where run = $1 and task_id = $2 and map_index = $3 order by try`,
+    [key.run, key.taskId, key.mapIndex],
+  );
+  return rows;
+}
+
+export async function readTry(db: Db, key: TaskKey, number: number): Promise<TryRow | null> {
+  const { rows } = await db.query<TryRow>(
+    `select ${TRY_COLUMNS} from app.task_try where run = $1 and task_id = $2 and map_index = $3 and try = $4`,
+    [key.run, key.taskId, key.mapIndex, number],
+  );
+  return rows[0] ?? null;
+}
+
+/** The state of a task in a run: its cell's, or `none` when only the run's version knows it; null: unknown task. */
+export async function readTaskState(db: Db, key: TaskKey): Promise<TaskState | null> {
+  const { rows } = await db.query<{ state: TaskState | null; known: boolean }>(
+    `select c.state, v.graph->'tasks' @> jsonb_build_array(jsonb_build_object('id', $2::text)) as known
+     from app.dag_run r
+     left join app.cell c on c.run = r.run and c.task_id = $2 and c.map_index = $3
+     left join app.dag_version v on v.version = r.version and c.state is null
+     where r.run = $1`,
+    [key.run, key.taskId, key.mapIndex],
+  );
+  const row = rows[0];
+  if (row === undefined) return null;
+  return row.state ?? (row.known && key.mapIndex === -1 ? "none" : null);
+}
+
+/** The request of a task's next try, when it has not been granted. */
+export async function readTaskWaiting(db: Db, key: TaskKey): Promise<WaitingRow | null> {
+  const { rows } = await db.query<WaitingRow>(
+    `select task_id, map_index, try, account, slots, reason, coalesce(reason_since, requested_at) as since
+     from app.lease where run = $1 and task_id = $2 and map_index = $3 and granted_at is null
+     order by try desc limit 1`,
+    [key.run, key.taskId, key.mapIndex],
+  );
+  return rows[0] ?? null;
+}
