@@ -1,0 +1,80 @@
+import { useEffect, useState } from "react";
+import { useDag } from "./api/queries.ts";
+import { DagPage } from "./dag/dag-page.tsx";
+import { DagListPage } from "./dags/dag-list-page.tsx";
+import { ImportErrorsPage } from "./imports/import-errors-page.tsx";
+import { PoolsPage } from "./pools/pools-page.tsx";
+import { Link } from "./routing/link.tsx";
+import type { Place } from "./routing/route.ts";
+import { useRoute } from "./routing/use-route.ts";
+import { AwayBanner } from "./shell/away-banner.tsx";
+import { Header } from "./shell/header.tsx";
+import { KeyHelp } from "./shell/key-help.tsx";
+import { ZoneProvider } from "./time/zone.tsx";
+import { Notice } from "./ui/notice.tsx";
+import { useKeys } from "./ui/use-keys.ts";
+
+export function App() {
+  const { place } = useRoute();
+  const [help, setHelp] = useState(false);
+  const dagZone = useDagZone(place);
+  useKeys({
+    "?": () => setHelp(true),
+    "/": () => document.querySelector<HTMLInputElement>("[data-search]")?.focus(),
+  });
+  useEffect(() => {
+    document.title = `${titleOf(place)} · Meridian`;
+  }, [place]);
+  return (
+    <ZoneProvider dagZone={dagZone}>
+      <Header dagZone={dagZone} onHelp={() => setHelp(true)} />
+      <AwayBanner />
+      <main className={`page page-${place.page}`}>
+        <Page place={place} />
+      </main>
+      {help && <KeyHelp onClose={() => setHelp(false)} />}
+    </ZoneProvider>
+  );
+}
+
+function Page({ place }: { readonly place: Place }) {
+  switch (place.page) {
+    case "dags":
+      return <DagListPage search={place.search} filter={place.filter} />;
+    case "dag":
+      // The key: another DAG starts with a state of its own.
+      return <DagPage key={place.dagId} dagId={place.dagId} view={place.view} />;
+    case "pools":
+      return <PoolsPage />;
+    case "import-errors":
+      return <ImportErrorsPage file={place.file} />;
+    case "unknown":
+      return (
+        <Notice title="There is no such page">
+          <code>{place.path}</code> leads nowhere. <Link to={{ page: "dags", search: "", filter: "all" }}>All DAGs</Link>
+        </Notice>
+      );
+  }
+}
+
+function titleOf(place: Place): string {
+  switch (place.page) {
+    case "dags":
+      return "DAGs";
+    case "dag":
+      return place.dagId;
+    case "pools":
+      return "Pools";
+    case "import-errors":
+      return "Import errors";
+    case "unknown":
+      return "Not found";
+  }
+}
+
+/** Zone of the open DAG's timetable; null where no DAG with a zone is open. */
+function useDagZone(place: Place): string | null {
+  const { data } = useDag(place.page === "dag" ? place.dagId : null);
+  const timetable = data?.graph?.timetable;
+  return timetable?.kind === "cron" ? timetable.zone : null;
+}

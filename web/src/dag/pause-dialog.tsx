@@ -1,0 +1,45 @@
+import { useState } from "react";
+import { usePause } from "../api/changes.ts";
+import { Dialog } from "../ui/dialog.tsx";
+
+export function PauseDialog({ dagId, onClose }: { readonly dagId: string; readonly onClose: () => void }) {
+  const [reason, setReason] = useState("");
+  const pause = usePause();
+  return (
+    <Dialog title={`Pause ${dagId}`} onClose={onClose}>
+      <form
+        className="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          pause.mutate({ dagId, paused: true, reason: reason.trim() }, { onSuccess: onClose });
+        }}
+      >
+        <p className="soft">No scheduled run starts while it is paused. Runs under way go on.</p>
+        <label>
+          Reason
+          <input
+            className="field"
+            autoFocus
+            maxLength={500}
+            placeholder="Optional; others see it"
+            value={reason}
+            onChange={(event) => setReason(event.target.value)}
+          />
+        </label>
+        {pause.error !== null && (
+          <p className="wrong" role="alert">
+            {pause.error.message}
+          </p>
+        )}
+        <div className="dialog-foot">
+          <button type="button" className="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" className="button primary" disabled={pause.isPending}>
+            Pause
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

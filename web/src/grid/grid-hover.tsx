@@ -1,0 +1,108 @@
+import { useEffect, useState, type RefObject } from "react";
+import { StateWord } from "../states/state-mark.tsx";
+import { RUN_LOOK, RUN_TYPE_WORD, TASK_LOOK } from "../states/tables.ts";
+import { Took, When } from "../time/when.tsx";
+import type { GridModel } from "./model.ts";
+import { placeOf } from "./place.ts";
+import type { Tick } from "./ticks.ts";
+
+interface Props {
+  readonly scroller: RefObject<HTMLDivElement | null>;
+  readonly model: GridModel;
+  readonly ticks: readonly Tick[];
+  readonly names: number;
+  readonly columnPx: number;
+}
+
+interface Spot {
+  readonly row: number;
+  readonly column: number;
+  readonly x: number;
+  readonly y: number;
+}
+
+/** A card beside the pointer and a band over its column. It keeps its own state, so that moving about draws nothing else. */
+export function GridHover({ scroller, model, ticks, names, columnPx }: Props) {
+  const [spot, setSpot] = useState<Spot | null>(null);
+  useEffect(() => {
+    const element = scroller.current;
+    if (element === null) return;
+    const leave = (): void => setSpot(null);
+    const move = (event: PointerEvent): void => {
+      const at = event.pointerType === "touch" ? null : placeOf(event.target);
+      const cell = at === null || at.column < 0 ? null : (event.target as Element).closest("[data-c]");
+      if (at === null || cell === null) return leave();
+      const box = cell.getBoundingClientRect();
+      setSpot((old) =>
+        old !== null && old.row === at.row && old.column === at.column
+          ? old
+          : { ...at, x: box.right, y: at.row < 0 ? box.bottom : box.top },
+      );
+    };
+    element.addEventListener("pointerover", move);
+    element.addEventListener("pointerleave", leave);
+    element.addEventListener("scroll", leave, { passive: true });
+    return () => {
+      element.removeEventListener("pointerover", move);
+      element.removeEventListener("pointerleave", leave);
+      element.removeEventListener("scroll", leave);
+    };
+  }, [scroller]);
+  if (spot === null) return null;
+  const flip = spot.x > window.innerWidth - 280;
+  const place = flip ? { right: window.innerWidth - spot.x + columnPx + 6 } : { left: spot.x + 6 };
+  return (
+    <>
+      <div className="grid-band hover" role="presentation" style={{ left: names + spot.column * columnPx }} />
+      <div className="grid-card" aria-hidden="true" style={{ top: Math.min(spot.y, window.innerHeight - 120), ...place }}>
+        <Card model={model} tick={ticks[spot.column]} row={spot.row} column={spot.column} />
+      </div>
+    </>
+  );
+}
+
+interface CardProps {
+  readonly model: GridModel;
+  readonly tick: Tick | undefined;
+  readonly row: number;
+  readonly column: number;
+}
+
+function Card({ model, tick, row, column }: CardProps) {
+  const run = model.runs[column];
+  const line = model.rows[row];
+  if (run === undefined) return null;
+  if (line === undefined) {
+    return (
+      <>
+        <strong className="number">{tick?.label}</strong>
+        <StateWord look={RUN_LOOK[run.state]} />
+        <span className="soft">
+          {RUN_TYPE_WORD[run.runType]}, version {run.version}
+        </span>
+        {run.startedAt !== null && (
+          <Times from={Date.parse(run.startedAt)} to={run.endedAt === null ? null : Date.parse(run.endedAt)} />
+        )}
+      </>
+    );
+  }
+  const cell = line.cells[column] ?? null;
+  return (
+    <>
+      <strong>{line.task.id}</strong>
+      <span className="soft number">{tick?.label}</span>
+      <StateWord look={TASK_LOOK[cell?.state ?? "none"]} />
+      {cell !== null && cell.count > 1 && <span className="soft">{cell.count} mapped instances</span>}
+      {cell !== null && cell.try > 1 && <span className="soft">try {cell.try}</span>}
+      {cell !== null && cell.startedAt !== null && <Times from={cell.startedAt} to={cell.endedAt} />}
+    </>
+  );
+}
+
+function Times({ from, to }: { readonly from: number; readonly to: number | null }) {
+  return (
+    <span className="soft number">
+      <When at={from} /> · <Took from={from} to={to} />
+    </span>
+  );
+}

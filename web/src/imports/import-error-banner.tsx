@@ -1,0 +1,27 @@
+import { useImportErrors } from "../api/queries.ts";
+import { Link } from "../routing/link.tsx";
+import { Banner } from "../ui/banner.tsx";
+
+/** Says that files do not load, which, and leads to the text of the error. */
+export function ImportErrorBanner() {
+  const errors = useImportErrors().data?.errors ?? [];
+  const first = errors[0];
+  if (first === undefined) return null;
+  const rest = errors.length - 1;
+  return (
+    <Banner tone="bad" live>
+      <strong>{errors.length === 1 ? "A file does not load: " : `${errors.length} files do not load: `}</strong>
+      <Link to={{ page: "import-errors", file: first.file }}>
+        {first.file}
+        {first.line === null ? "" : `, line ${first.line}`}
+      </Link>
+      {rest > 0 && (
+        <>
+          {" and "}
+          <Link to={{ page: "import-errors", file: null }}>{rest} more</Link>
+        </>
+      )}
+      . Its last good version keeps running.
+    </Banner>
+  );
+}

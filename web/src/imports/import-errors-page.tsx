@@ -1,0 +1,64 @@
+import type { ImportError } from "../../../api/contracts.ts";
+import { useImportErrors } from "../api/queries.ts";
+import { Link } from "../routing/link.tsx";
+import { dagPlace, goTo } from "../routing/use-route.ts";
+import { Relative } from "../time/when.tsx";
+import { Loading, Notice, Trouble } from "../ui/notice.tsx";
+
+export function ImportErrorsPage({ file }: { readonly file: string | null }) {
+  const { data, error } = useImportErrors();
+  if (data === undefined) return error === null ? <Loading what="import errors" /> : <Trouble what="import errors" error={error} />;
+  if (data.errors.length === 0) return <Notice title="No import errors">Every DAG file loads.</Notice>;
+  return (
+    <>
+      <div className="list-head">
+        <h1>Import errors</h1>
+        <span className="soft number">{data.errors.length}</span>
+      </div>
+      <p className="soft lead">A file that does not load changes nothing: the last good version of its DAGs keeps running.</p>
+      {data.errors.map((one) => (
+        <ErrorCard key={one.file} error={one} open={one.file === file || data.errors.length === 1} />
+      ))}
+    </>
+  );
+}
+
+function ErrorCard({ error, open }: { readonly error: ImportError; readonly open: boolean }) {
+  return (
+    <details
+      className="import-error"
+      open={open}
+      onToggle={(event) => {
+        if (event.currentTarget.open && !open) goTo({ page: "import-errors", file: error.file }, true);
+      }}
+    >
+      <summary>
+        <code className="file">
+          {error.file}
+          {error.line === null ? "" : `:${error.line}`}
+        </code>
+        <span className="first-line">{error.message.split("\n", 1)[0]}</span>
+        <span className="soft small">
+          tried <Relative at={Date.parse(error.checkedAt)} />
+        </span>
+      </summary>
+      <pre className="block">{error.stack === null ? error.message : withStack(error.message, error.stack)}</pre>
+      {error.dagIds.length > 0 && (
+        <p className="soft small">
+          Still running from its last good version:{" "}
+          {error.dagIds.map((dagId, at) => (
+            <span key={dagId}>
+              {at > 0 && ", "}
+              <Link to={dagPlace(dagId)}>{dagId}</Link>
+            </span>
+          ))}
+        </p>
+      )}
+    </details>
+  );
+}
+
+/** Stacks usually begin with the message. */
+function withStack(message: string, stack: string): string {
+  return stack.includes(message) ? stack : `${message}\n\n${stack}`;
+}

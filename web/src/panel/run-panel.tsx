@@ -1,0 +1,150 @@
+import type { Cell, DagDetail, RunDetail } from "../../../api/contracts.ts";
+import { TASK_STATES, type TaskState } from "../../../core/states.ts";
+import { useRun } from "../api/queries.ts";
+import { Link } from "../routing/link.tsx";
+import type { DagView } from "../routing/route.ts";
+import { dagPlace } from "../routing/use-route.ts";
+import { StateWord } from "../states/state-mark.tsx";
+import { RUN_LOOK, RUN_TYPE_WORD, TASK_LOOK } from "../states/tables.ts";
+import { formatInstant, formatInterval } from "../time/format.ts";
+import { Took, When } from "../time/when.tsx";
+import { useZone } from "../time/zone.tsx";
+import { Loading, Trouble } from "../ui/notice.tsx";
+import { PanelHead } from "./panel-head.tsx";
+import { TemporalLink } from "./temporal-link.tsx";
+import { WaitingNote } from "./waiting-note.tsx";
+
+interface Props {
+  readonly dag: DagDetail;
+  readonly runId: string;
+  readonly view: DagView;
+}
+
+/** More than this many is what the grid is for. */
+const SEEN = 12;
+const UNDER_WAY: ReadonlySet<TaskState> = new Set(["running", "queued", "up_for_retry", "deferred"]);
+
+export function RunPanel({ dag, runId, view }: Props) {
+  const { data: run, error } = useRun(dag.dagId, runId);
+  const { zone } = useZone();
+  const title = run === undefined ? runId : `Run ${formatInstant(Date.parse(run.logicalDate), zone, false)}`;
+  return (
+    <>
+      <PanelHead dagId={dag.dagId} view={view} title={title}>
+        {run !== undefined && <TemporalLink url={run.temporalUrl} />}
+      </PanelHead>
+      {run !== undefined ? (
+        <RunBody run={run} view={view} />
+      ) : error === null ? (
+        <Loading what="the run" />
+      ) : (
+        <Trouble what={`run ${runId}`} error={error} />
+      )}
+    </>
+  );
+}
+
+function RunBody({ run, view }: { readonly run: RunDetail; readonly view: DagView }) {
+  const { zone } = useZone();
+  const look = RUN_LOOK[run.state];
+  const ownWait = run.waiting.find((one) => one.taskId === null);
+  const conf = Object.keys(run.conf).length === 0 ? null : JSON.stringify(run.conf, null, 2);
+  return (
+    <>
+      <p className="state-line">
+        <StateWord look={look} />
+        <span className="soft">{run.state === "failed" && run.reason !== null ? "" : look.meaning}</span>
+      </p>
+      {run.reason !== null && (
+        <p className={run.state === "failed" ? "why bad" : "why"}>
+          <strong>{run.state === "failed" ? "Why it failed: " : "Why: "}</strong>
+          {run.reason}
+        </p>
+      )}
+      {ownWait !== undefined && ownWait.reason !== run.reason && <WaitingNote waiting={ownWait} />}
+      <dl className="facts">
+        <dt>Interval</dt>
+        <dd className="number">{formatInterval(Date.parse(run.interval.start), Date.parse(run.interval.end), zone)}</dd>
+        <dt>Kind</dt>
+        <dd>
+          {RUN_TYPE_WORD[run.runType]}
+          {run.triggeredBy === null ? "" : ` (${run.triggeredBy})`}
+        </dd>
+        <dt>Queued</dt>
+        <dd className="number">
+          <When at={Date.parse(run.queuedAt)} />
+        </dd>
+        {run.startedAt !== null && (
+          <>
+            <dt>Started</dt>
+            <dd className="number">
+              <When at={Date.parse(run.startedAt)} />
+            </dd>
+            <dt>Took</dt>
+            <dd className="number">
+              <Took from={Date.parse(run.startedAt)} to={run.endedAt === null ? null : Date.parse(run.endedAt)} />
+              {run.endedAt === null ? " so far" : ""}
+            </dd>
+          </>
+        )}
+        <dt>Version</dt>
+        <dd>{run.version}</dd>
+        <dt>Run id</dt>
+        <dd>
+          <code>{run.runId}</code>
+        </dd>
+      </dl>
+      <TaskTally cells={run.cells} />
+      <TasksToSee run={run} view={view} />
+      {conf !== null && (
+        <>
+          <h3>Conf</h3>
+          <pre className="block">{conf}</pre>
+        </>
+      )}
+    </>
+  );
+}
+
+/** How many tasks are in which state. */
+function TaskTally({ cells }: { readonly cells: readonly Cell[] }) {
+  const counts = TASK_STATES.map((state) => [state, cells.filter((cell) => cell.state === state).length] as const);
+  return (
+    <ul className="tally" aria-label="Tasks by state">
+      {counts
+        .filter(([, count]) => count > 0)
+        .map(([state, count]) => (
+          <li key={state}>
+            <StateWord look={TASK_LOOK[state]} />
+            <span className="number">{count}</span>
+          </li>
+        ))}
+    </ul>
+  );
+}
+
+/** The tasks that want eyes: failed ones first, then what runs or waits, with why. */
+function TasksToSee({ run, view }: { readonly run: RunDetail; readonly view: DagView }) {
+  const rank = (cell: Cell): number => (cell.state === "failed" ? 0 : UNDER_WAY.has(cell.state) ? 1 : 2);
+  const cells = run.cells.filter((cell) => rank(cell) < 2).toSorted((a, b) => rank(a) - rank(b));
+  if (cells.length === 0) return null;
+  return (
+    <ul className="to-see" aria-label="Failed, running and waiting tasks">
+      {cells.slice(0, SEEN).map((cell) => {
+        const wait = run.waiting.find((one) => one.taskId === cell.taskId && one.mapIndex === cell.mapIndex);
+        const mapIndex = cell.mapIndex < 0 ? null : cell.mapIndex;
+        return (
+          <li key={`${cell.taskId} ${cell.mapIndex}`}>
+            <Link to={dagPlace(run.dagId, { ...view, taskId: cell.taskId, mapIndex, tryNumber: null })}>
+              {cell.taskId}
+              {mapIndex === null ? "" : `[${mapIndex}]`}
+            </Link>
+            <StateWord look={TASK_LOOK[cell.state]} />
+            {wait !== undefined && <WaitingNote waiting={wait} />}
+          </li>
+        );
+      })}
+      {cells.length > SEEN && <li className="soft">and {cells.length - SEEN} more, in the grid</li>}
+    </ul>
+  );
+}

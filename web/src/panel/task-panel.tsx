@@ -1,0 +1,71 @@
+import type { DagDetail } from "../../../api/contracts.ts";
+import { useRun, useTries } from "../api/queries.ts";
+import { Link } from "../routing/link.tsx";
+import type { DagView } from "../routing/route.ts";
+import { dagPlace } from "../routing/use-route.ts";
+import { StateWord } from "../states/state-mark.tsx";
+import { TASK_LOOK } from "../states/tables.ts";
+import { formatInstant } from "../time/format.ts";
+import { useZone } from "../time/zone.tsx";
+import { Loading, Trouble } from "../ui/notice.tsx";
+import { MapPicker } from "./map-picker.tsx";
+import { PanelHead } from "./panel-head.tsx";
+import { TaskFacts } from "./task-info.tsx";
+import { TemporalLink } from "./temporal-link.tsx";
+import { TriesView } from "./tries-view.tsx";
+import { WaitingNote } from "./waiting-note.tsx";
+
+interface Props {
+  readonly dag: DagDetail;
+  readonly runId: string;
+  readonly taskId: string;
+  readonly view: DagView;
+}
+
+/** A task in a run: its state in words, why it waits, its tries. */
+export function TaskPanel({ dag, runId, taskId, view }: Props) {
+  const { data: run } = useRun(dag.dagId, runId);
+  const instances = run?.cells.filter((cell) => cell.taskId === taskId && cell.mapIndex >= 0) ?? [];
+  const mapIndex = view.mapIndex ?? instances[0]?.mapIndex ?? null;
+  const { data, error } = useTries(dag.dagId, runId, taskId, mapIndex);
+  const { zone } = useZone();
+  const task = dag.graph?.tasks.find((one) => one.id === taskId);
+  const runTitle = run === undefined ? runId : formatInstant(Date.parse(run.logicalDate), zone, false);
+  return (
+    <>
+      <PanelHead dagId={dag.dagId} view={view} title={mapIndex === null ? taskId : `${taskId}[${mapIndex}]`}>
+        {run !== undefined && <TemporalLink url={run.temporalUrl} />}
+      </PanelHead>
+      <p className="state-line">
+        {data !== undefined && <StateWord look={TASK_LOOK[data.state]} />}
+        <span className="soft">
+          in run{" "}
+          <Link to={dagPlace(dag.dagId, { ...view, taskId: null, mapIndex: null, tryNumber: null })} className="number">
+            {runTitle}
+          </Link>
+        </span>
+      </p>
+      {instances.length > 0 && <MapPicker instances={instances} picked={mapIndex} />}
+      {data !== undefined ? (
+        <>
+          {data.waiting !== null && <WaitingNote waiting={data.waiting} />}
+          {data.tries.length === 0 ? (
+            <p className="soft">{TASK_LOOK[data.state].meaning}. It has no tries.</p>
+          ) : (
+            <TriesView dagId={dag.dagId} runId={runId} list={data} picked={view.tryNumber} />
+          )}
+        </>
+      ) : error === null ? (
+        <Loading what="the tries" />
+      ) : (
+        <Trouble what="the tries" error={error} />
+      )}
+      {task !== undefined && (
+        <details className="more">
+          <summary>How the task is defined now</summary>
+          <TaskFacts dag={dag} task={task} view={view} />
+        </details>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,66 @@
+import type { KeyboardEvent } from "react";
+import type { Try, TryList } from "../../../api/contracts.ts";
+import { LogView } from "../log/log-view.tsx";
+import { changeView } from "../routing/use-route.ts";
+import { Mark } from "../states/state-mark.tsx";
+import { TRY_LOOK } from "../states/tables.ts";
+import { TryFacts } from "./try-facts.tsx";
+
+interface Props {
+  readonly dagId: string;
+  readonly runId: string;
+  readonly list: TryList;
+  /** null: the newest, and whichever becomes the newest. */
+  readonly picked: number | null;
+}
+
+export function TriesView({ dagId, runId, list, picked }: Props) {
+  const { tries, taskId, mapIndex } = list;
+  const shown = tries.find((one) => one.try === picked) ?? tries.at(-1);
+  if (shown === undefined) return null;
+  return (
+    <>
+      <TryTabs tries={tries} shown={shown} />
+      <div role="tabpanel" id="try-panel" aria-labelledby={`try-${shown.try}`} className="try-panel">
+        <TryFacts one={shown} />
+        <LogView
+          key={shown.try}
+          source={{ dagId, runId, taskId, mapIndex, tryNumber: shown.try }}
+          running={shown.state === "running"}
+        />
+      </div>
+    </>
+  );
+}
+
+function TryTabs({ tries, shown }: { readonly tries: readonly Try[]; readonly shown: Try }) {
+  const pick = (one: Try): void => changeView({ tryNumber: one === tries.at(-1) ? null : one.try }, true);
+  const onKeyDown = (event: KeyboardEvent<HTMLDivElement>): void => {
+    const step = event.key === "ArrowLeft" ? -1 : event.key === "ArrowRight" ? 1 : 0;
+    const next = tries[tries.indexOf(shown) + step];
+    if (step === 0 || next === undefined) return;
+    event.preventDefault();
+    pick(next);
+    event.currentTarget.querySelector<HTMLElement>(`#try-${next.try}`)?.focus();
+  };
+  return (
+    <div role="tablist" aria-label="Tries" className="tabs" onKeyDown={onKeyDown}>
+      {tries.map((one) => (
+        <button
+          key={one.try}
+          type="button"
+          role="tab"
+          id={`try-${one.try}`}
+          aria-controls="try-panel"
+          aria-selected={one === shown}
+          tabIndex={one === shown ? 0 : -1}
+          onClick={() => pick(one)}
+        >
+          <Mark look={TRY_LOOK[one.state]} />
+          Try {one.try}
+          <span className="visually-hidden">: {TRY_LOOK[one.state].word}</span>
+        </button>
+      ))}
+    </div>
+  );
+}

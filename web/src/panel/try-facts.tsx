@@ -1,0 +1,73 @@
+import type { Try } from "../../../api/contracts.ts";
+import { StateWord } from "../states/state-mark.tsx";
+import { TRY_LOOK } from "../states/tables.ts";
+import { formatDuration } from "../time/format.ts";
+import { Took, When } from "../time/when.tsx";
+
+export function TryFacts({ one }: { readonly one: Try }) {
+  const { startedAt, endedAt, queuedAt } = one;
+  const waited = queuedAt !== null && startedAt !== null ? Date.parse(startedAt) - Date.parse(queuedAt) : null;
+  return (
+    <>
+      <dl className="facts">
+        <dt>Outcome</dt>
+        <dd>
+          <StateWord look={TRY_LOOK[one.state]} />
+        </dd>
+        {startedAt !== null && (
+          <>
+            <dt>Started</dt>
+            <dd className="number">
+              <When at={Date.parse(startedAt)} />
+              {waited !== null && waited >= 1000 && <span className="soft"> after waiting {formatDuration(waited)}</span>}
+            </dd>
+            <dt>Took</dt>
+            <dd className="number">
+              <Took from={Date.parse(startedAt)} to={endedAt === null ? null : Date.parse(endedAt)} />
+              {endedAt === null ? " so far" : ""}
+            </dd>
+          </>
+        )}
+        {one.worker !== null && (
+          <>
+            <dt>Worker</dt>
+            <dd>
+              <code>{one.worker}</code>
+            </dd>
+          </>
+        )}
+      </dl>
+      {one.error !== null && <ErrorBlock error={one.error} />}
+      {one.output !== null && one.output !== undefined && <Output value={one.output} />}
+    </>
+  );
+}
+
+function ErrorBlock({ error }: { readonly error: NonNullable<Try["error"]> }) {
+  return (
+    <section className="error-block" aria-label="Error">
+      <p>
+        <strong>{error.code}</strong>: {error.message}
+      </p>
+      {error.stack !== undefined && (
+        <details>
+          <summary>Stack</summary>
+          <pre>{error.stack}</pre>
+        </details>
+      )}
+    </section>
+  );
+}
+
+/** Longer than this starts folded. */
+const SHORT = 400;
+
+function Output({ value }: { readonly value: unknown }) {
+  const text = JSON.stringify(value, null, 2);
+  return (
+    <details className="more" open={text.length <= SHORT}>
+      <summary>Output</summary>
+      <pre className="block">{text}</pre>
+    </details>
+  );
+}

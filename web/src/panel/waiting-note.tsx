@@ -1,0 +1,24 @@
+import type { Waiting } from "../../../api/contracts.ts";
+import { Link } from "../routing/link.tsx";
+import { Relative } from "../time/when.tsx";
+
+/** Why a run or a try has not begun. */
+export function WaitingNote({ waiting }: { readonly waiting: Waiting }) {
+  const slots = `${waiting.slots} ${waiting.slots === 1 ? "slot" : "slots"}`;
+  return (
+    <p className="why">
+      <strong>Why it waits: </strong>
+      {waiting.reason ?? (waiting.pool === null ? "as many runs of the DAG are active as it allows" : `${slots} asked for`)}
+      {waiting.pool !== null && (
+        <>
+          {" · "}
+          <Link to={{ page: "pools" }}>{waiting.pool}</Link>
+        </>
+      )}
+      <span className="soft">
+        {" · since "}
+        <Relative at={Date.parse(waiting.since)} />
+      </span>
+    </p>
+  );
+}

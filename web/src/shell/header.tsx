@@ -1,0 +1,44 @@
+import { useHealth, useImportErrors } from "../api/queries.ts";
+import { Link } from "../routing/link.tsx";
+import { useRoute } from "../routing/use-route.ts";
+import { ThemeChoice } from "./theme-choice.tsx";
+import { ZoneSelect } from "./zone-select.tsx";
+
+const HOME = { page: "dags", search: "", filter: "all" } as const;
+
+export function Header({ dagZone, onHelp }: { readonly dagZone: string | null; readonly onHelp: () => void }) {
+  const { page } = useRoute().place;
+  const failed = useImportErrors().data?.errors.length ?? 0;
+  const temporal = useHealth().data?.temporal.web ?? null;
+  const current = (here: boolean) => (here ? ({ "aria-current": "page" } as const) : {});
+  return (
+    <header className="header">
+      <Link to={HOME} className="brand">
+        <img src="/icon.svg" width="20" height="20" alt="" />
+        Meridian
+      </Link>
+      <nav aria-label="Pages">
+        <Link to={HOME} {...current(page === "dags" || page === "dag")}>
+          DAGs
+        </Link>
+        <Link to={{ page: "pools" }} {...current(page === "pools")}>
+          Pools
+        </Link>
+        <Link to={{ page: "import-errors", file: null }} {...current(page === "import-errors")}>
+          Import errors
+          {failed > 0 && <span className="count">{failed}</span>}
+        </Link>
+        {temporal !== null && (
+          <a href={temporal} target="_blank" rel="noreferrer">
+            Temporal Web <span aria-hidden="true">↗</span>
+          </a>
+        )}
+      </nav>
+      <ZoneSelect dagZone={dagZone} />
+      <ThemeChoice />
+      <button type="button" className="button plain" onClick={onHelp} aria-label="Keys (?)" title="Keys (?)">
+        ?
+      </button>
+    </header>
+  );
+}

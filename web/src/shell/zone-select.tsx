@@ -1,0 +1,29 @@
+import { formatClock, formatOffset } from "../time/format.ts";
+import { useNow } from "../time/use-now.ts";
+import { LOCAL_ZONE, chooseZone, useZone } from "../time/zone.tsx";
+
+/** Which zone times are shown in, always in sight, with the clock of that zone. */
+export function ZoneSelect({ dagZone }: { readonly dagZone: string | null }) {
+  const { choice, zone } = useZone();
+  const now = useNow();
+  const offset = formatOffset(now, zone);
+  return (
+    <label className="zone-select" title="All times on the page are in this zone">
+      <span className="number">{formatClock(now, zone, true)}</span>
+      <span className="visually-hidden">Time zone</span>
+      <select
+        className="field"
+        value={choice}
+        onChange={(event) => {
+          const { value } = event.target;
+          chooseZone(value === "local" || value === "dag" ? value : "utc");
+        }}
+      >
+        <option value="utc">UTC</option>
+        <option value="local">Local: {LOCAL_ZONE}</option>
+        <option value="dag">{dagZone === null ? "DAG's zone" : `DAG: ${dagZone}`}</option>
+      </select>
+      {offset !== "UTC" && <span className="soft number">{offset}</span>}
+    </label>
+  );
+}
