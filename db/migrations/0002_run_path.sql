@@ -244,3 +244,21 @@ begin
   delete from app.lease l where l.run = p_run;
   return exists (select from app.lease l where l.account = 'runs:' || v_dag and l.granted_at is null);
 end $$;
+
+-- A run whose workflow is gone ends as failed; what was open in it is cancelled; its leases come back.
+create function app.end_gone_run(p_run bigint, p_reason text) returns boolean language plpgsql as $$
+begin
+  update app.dag_run r set state = 'failed', ended_at = app.now(), reason = p_reason
+  where r.run = p_run and r.state in ('queued', 'running');
+  if not found then
+    delete from app.lease l where l.run = p_run;
+    return false;
+  end if;
+  update app.task_try t set state = 'cancelled', ended_at = app.now(),
+         error = jsonb_build_object('code', 'run_gone', 'message', p_reason)
+  where t.run = p_run and t.state = 'running';
+  update app.cell c set state = 'cancelled', phase = 3, ended_at = app.now()
+  where c.run = p_run and c.state in ('none', 'queued', 'running', 'deferred', 'up_for_retry');
+  delete from app.lease l where l.run = p_run;
+  return true;
+end $$;

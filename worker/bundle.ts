@@ -1,0 +1,54 @@
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { bundleWorkflowCode } from "@temporalio/worker";
+
+const ROOT = fileURLToPath(new URL("../", import.meta.url));
+/** Beside the sources, so that a package carries it. */
+const BUNDLE = join(ROOT, "workflows/bundle/workflows.js");
+const STAMP = join(ROOT, "workflows/bundle/stamp");
+
+/** The bundle must stay small: it is loaded by each worker (without its source map). */
+export const BUNDLE_LIMIT_BYTES = 600_000;
+
+/** Path of the workflow bundle; made when it is missing or older than its sources. Throws when it is too large. */
+export async function workflowBundle(log: (line: string) => void): Promise<string> {
+  const stamp = sourceStamp();
+  if (existsSync(BUNDLE) && existsSync(STAMP) && readFileSync(STAMP, "utf8") === stamp) return BUNDLE;
+  const { code } = await bundleWorkflowCode({
+    workflowsPath: join(ROOT, "workflows/index.ts"),
+    logger: { log() {}, trace() {}, debug() {}, info() {}, warn: log, error: log },
+  });
+  const plain = withoutMap(code);
+  if (plain.length > BUNDLE_LIMIT_BYTES) {
+    throw new Error(`the workflow bundle has ${plain.length} bytes, more than ${BUNDLE_LIMIT_BYTES}: something large is imported`);
+  }
+  mkdirSync(dirname(BUNDLE), { recursive: true });
+  // Written whole, then moved: several processes may be at it.
+  for (const [path, content] of [[BUNDLE, code], [STAMP, stamp]] as const) {
+    const temporary = `${path}.${process.pid}`;
+    writeFileSync(temporary, content);
+    renameSync(temporary, path);
+  }
+  return BUNDLE;
+}
+
+/** The bundle's text without its inline source map. */
+export function withoutMap(code: string): string {
+  const at = code.lastIndexOf("//# sourceMappingURL=");
+  return at === -1 ? code : code.slice(0, at);
+}
+
+function sourceStamp(): string {
+  const hash = createHash("sha256");
+  for (const folder of ["workflows", "core"]) {
+    for (const file of readdirSync(join(ROOT, folder)).sort()) {
+      if (!file.endsWith(".ts")) continue;
+      hash.update(`${folder}/${file}\n`).update(readFileSync(join(ROOT, folder, file)));
+    }
+  }
+  hash.update(readFileSync(createRequire(import.meta.url).resolve("@temporalio/workflow/package.json")));
+  return hash.digest("hex");
+}

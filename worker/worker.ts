@@ -1,0 +1,129 @@
+import { hostname } from "node:os";
+import { join, resolve } from "node:path";
+import { heartbeat } from "@temporalio/activity";
+import { Client } from "@temporalio/client";
+import { Worker, type NativeConnection } from "@temporalio/worker";
+import type pg from "pg";
+import { createRunActivities } from "../activities/run-activities.ts";
+import { createTaskActivities } from "../activities/run-task.ts";
+import { createRunner } from "../activities/runner/runner.ts";
+import { TryRecords } from "../activities/try-records.ts";
+import type { ClockActivities } from "../activities/types.ts";
+import { Versions } from "../activities/versions.ts";
+import { tellGrants } from "../client/teller.ts";
+import { taskQueueOf } from "../core/ids.ts";
+import { ensurePartitions } from "../db/partitions.ts";
+import { admissionPass } from "../db/pools/pass.ts";
+import { nextUntoldInMs } from "../db/pools/outbox.ts";
+import type { Config } from "../platform/config.ts";
+import { Loop, type Life } from "../platform/life.ts";
+import type { Log } from "../platform/log.ts";
+import type { LogStore } from "../platform/logs/store.ts";
+import { createDueRuns } from "../schedules/create-runs.ts";
+import { workflowBundle } from "./bundle.ts";
+import { reconcile } from "./reconciler.ts";
+import { workerTuning } from "./tuning.ts";
+
+export interface WorkerDeps {
+  readonly config: Config;
+  readonly pool: pg.Pool;
+  readonly connection: NativeConnection;
+  readonly logs: LogStore;
+  readonly log: Log;
+  readonly clock: () => number;
+}
+
+export interface StartedWorker {
+  /** Over the worker's own connection: runs may start eagerly. */
+  readonly temporal: Client;
+  /** Creates at once what is due, all DAGs or the ones named. */
+  createDue(dagIds?: readonly string[]): Promise<number>;
+}
+
+/** Allocator and outbox come by this often even when nothing pokes them. */
+const ADMISSION_MS = 1_000;
+
+/** Starts pollers for each queue profile, the runner threads and the loops; all end with `life`, draining first. */
+export async function startWorker(deps: WorkerDeps, life: Life): Promise<StartedWorker> {
+  const { config, pool, connection, log } = deps;
+  const temporal = new Client({ connection, namespace: config.temporalNamespace });
+  const eager = config.queues.includes("default");
+  const telling = {
+    pool,
+    temporal,
+    taskQueue: config.taskQueue,
+    eager,
+    onError: (error: Error) => log.warn({ err: error }, "telling a run of its grants failed; it will be tried again"),
+  };
+  const admission = new Loop("admission", ADMISSION_MS, log, async () => {
+    await admissionPass(pool);
+    await tellGrants(telling);
+    const inMs = await nextUntoldInMs(pool);
+    if (inMs !== null && inMs < ADMISSION_MS) setTimeout(() => admission.poke(), Math.max(5, inMs));
+  });
+  const wantPass = (): void => admission.poke();
+  const creating = { pool, temporal, taskQueue: config.taskQueue, eager, clock: deps.clock };
+  const versions = new Versions(pool);
+  const records = new TryRecords(pool, wantPass, (error) =>
+    log.warn({ err: error }, "writing tries failed; they are kept and tried again"),
+  );
+  const runner = createRunner({
+    threads: config.threads,
+    codeFolder: join(resolve(config.home), "code"),
+    connections: config.connections,
+    blockedAfterMs: config.blockedAfterMs,
+    log: (line) => log[line.level](line.text),
+  });
+  const clockActivities: ClockActivities = {
+    createRuns: async (shard, shards) =>
+      await createDueRuns({ ...creating, onPage: (created) => heartbeat(created) }, shard, shards),
+  };
+  const activities = {
+    ...createRunActivities({
+      pool,
+      versions,
+      taskQueue: config.taskQueue,
+      lostAfterMs: config.lostAfterMs,
+      wantPass,
+    }),
+    ...createTaskActivities({ pool, versions, records, runner, logs: deps.logs, workerId: `${hostname()}:${process.pid}` }),
+    ...clockActivities,
+  };
+  const codePath = await workflowBundle((line) => log.warn(line));
+  const workers: Worker[] = [];
+  for (const queue of config.queues) {
+    const worker = await Worker.create({
+      connection,
+      namespace: config.temporalNamespace,
+      taskQueue: taskQueueOf(config.taskQueue, queue),
+      activities,
+      ...(queue === "default" ? { workflowBundle: { codePath } } : {}),
+      ...workerTuning(config),
+      // The runner ends what does not end by itself within the drain time; this only stands behind it.
+      shutdownGraceTime: config.drainMs + 5_000,
+    });
+    workers.push(worker);
+  }
+  const running = workers.map(async (worker) => await worker.run());
+  for (const run of running) run.catch((error: unknown) => log.error({ err: error }, "a Temporal worker ended"));
+
+  const reconciler = new Loop("reconciler", config.reconcileMs, log, async () => {
+    await reconcile({ pool, temporal, log, quietMs: config.reconcileMs });
+  });
+  const partitions = new Loop("partitions", 3_600_000, log, async () => await ensurePartitions(pool));
+  admission.start();
+  reconciler.start();
+  partitions.start();
+
+  life.onEnd("worker", async () => {
+    // Pollers stop taking work; bodies get the drain time, then are handed back as `requeued`.
+    for (const worker of workers) worker.shutdown();
+    await runner.drain(config.drainMs);
+    await Promise.allSettled(running);
+    await Promise.all([admission.end(), reconciler.end(), partitions.end()]);
+  });
+  return {
+    temporal,
+    createDue: async (dagIds) => await createDueRuns(creating, 0, 1, dagIds ?? null),
+  };
+}
