@@ -1,0 +1,105 @@
+import { rm } from "node:fs/promises";
+import { resolve } from "node:path";
+import { bundlePath, writeBundle } from "../platform/code-folder.ts";
+import { bundleFile } from "./bundle.ts";
+import { contentHash } from "./hashes.ts";
+import type { ChildAnswer } from "./import-child.ts";
+import type { Importer } from "./importer.ts";
+import { sourceError } from "./source-error.ts";
+import type { Finding } from "./store.ts";
+import type { Bundle } from "./types.ts";
+
+export interface Surroundings {
+  /** The DAG folder. */
+  readonly folder: string;
+  /** Where bundles are put while they are imported; inside the project, so that packages resolve. */
+  readonly importFolder: string;
+  readonly importer: Importer;
+  readonly lockHash: string | null;
+}
+
+/** `slow`: not prompt, or it took its child down; `rest` tries it alone and may take the whole time limit. */
+export type Examined =
+  | { readonly kind: "found"; readonly finding: Finding }
+  | { readonly kind: "unchanged" }
+  | { readonly kind: "stopped" }
+  | { readonly kind: "slow"; readonly rest: Promise<Examined> };
+
+export interface FileBundle {
+  /** Absolute paths on whose change the file is to be examined again. */
+  readonly inputs: readonly string[];
+  /** null: it does not bundle, see `finding`. */
+  readonly bundle: Bundle | null;
+  readonly finding: Finding | null;
+}
+
+/** First half: the file with all that it imports, as one module. */
+export async function bundleOne(folder: string, path: string): Promise<FileBundle> {
+  const startedAt = performance.now();
+  const bundled = await bundleFile(folder, path);
+  if (bundled.kind === "ok") return { inputs: bundled.bundle.inputs, bundle: bundled.bundle, finding: null };
+  const { error } = bundled;
+  const inputs = [resolve(folder, path), ...(error.file === undefined ? [] : [resolve(folder, error.file)])];
+  const durationMs = Math.round(performance.now() - startedAt);
+  return { inputs: [...new Set(inputs)], bundle: null, finding: { kind: "failed", path, durationMs, error } };
+}
+
+let counter = 0;
+
+/** Second half: what importing the bundle defines. `knownHash` is the content hash that needs no import. */
+export async function importOne(
+  around: Surroundings,
+  path: string,
+  bundle: Bundle,
+  knownHash: string | null,
+  signal: AbortSignal,
+): Promise<Examined> {
+  const hash = contentHash(bundle, around.lockHash);
+  if (hash === knownHash) return { kind: "unchanged" };
+  // A name of its own: the loader never answers from an earlier import, and its map is this one.
+  counter += 1;
+  const name = `${counter}-${hash}`;
+  const code = await writeBundle(around.importFolder, name, bundle.code, bundle.map);
+  const examined = (answer: ChildAnswer): Examined => toFinding(around, path, bundle, hash, name, answer);
+
+  const first = await around.importer.prompt(code).catch(async (error: unknown) => {
+    await forget(around.importFolder, name);
+    throw error;
+  });
+  if (first.kind !== "alone") {
+    await forget(around.importFolder, name);
+    return examined(first);
+  }
+  const rest = around.importer
+    .alone(code, signal)
+    .then(examined)
+    .finally(() => forget(around.importFolder, name));
+  return { kind: "slow", rest };
+}
+
+async function forget(folder: string, name: string): Promise<void> {
+  const path = bundlePath(folder, name);
+  await Promise.all([rm(path, { force: true }), rm(`${path}.map`, { force: true })]);
+}
+
+function toFinding(
+  around: Surroundings,
+  path: string,
+  bundle: Bundle,
+  hash: string,
+  name: string,
+  answer: ChildAnswer,
+): Examined {
+  const { durationMs } = answer;
+  if (answer.kind === "ok") {
+    const dags = answer.graphs.map((text) => ({ text, graph: JSON.parse(text) }));
+    const { lockHash } = around;
+    return {
+      kind: "found",
+      finding: { kind: "ok", path, durationMs, contentHash: hash, lockHash, bundle, dags },
+    };
+  }
+  if (answer.kind === "died" && answer.cause === "stopped") return { kind: "stopped" };
+  const error = sourceError(answer.error, bundle, around.importFolder, name, path);
+  return { kind: "found", finding: { kind: "failed", path, durationMs, error } };
+}

@@ -1,0 +1,132 @@
+import { type ChildAnswer, ImportChild } from "./import-child.ts";
+import type { ImportLimits } from "./types.ts";
+
+interface Waiting {
+  readonly path: string;
+  resolve(answer: PromptAnswer): void;
+  reject(error: unknown): void;
+}
+
+/** `alone`: the file was not prompt, or the child it shared died: whose fault it was is not known yet. */
+export type PromptAnswer = ChildAnswer | { readonly kind: "alone" };
+
+/**
+ * Imports bundles in child processes, in two lanes, so that a file that hangs keeps nobody waiting: prompt files share
+ * a few children; any other is imported again in a child of its own. One started child is kept ready, because
+ * its start (0.3 to 2 s with the TypeScript loader) is most of the time between saving a file and seeing it.
+ */
+export class Importer {
+  #limits: ImportLimits;
+  #cwd: string;
+  #queue: Waiting[] = [];
+  #lanes = 0;
+  #alone = 0;
+  #aloneQueue: (() => void)[] = [];
+  #spare: ImportChild | undefined;
+  #live = new Set<ImportChild>();
+  #stopped = false;
+
+  constructor(limits: ImportLimits, cwd: string) {
+    this.#limits = limits;
+    this.#cwd = cwd;
+  }
+
+  /** Starts a child ahead of its first file. */
+  warm(): void {
+    if (this.#stopped || (this.#spare !== undefined && !this.#spare.gone)) return;
+    this.#spare = this.#start();
+  }
+
+  /** Shares a child with other files; answers within a few seconds once its turn has come. */
+  prompt(path: string): Promise<PromptAnswer> {
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ path, resolve, reject });
+      if (this.#lanes < this.#limits.children) void this.#lane();
+    });
+  }
+
+  /** In a child of its own, with the whole time limit. */
+  async alone(path: string, signal?: AbortSignal): Promise<ChildAnswer> {
+    if (this.#alone >= this.#limits.children) {
+      await new Promise<void>((resolve) => this.#aloneQueue.push(resolve));
+    }
+    this.#alone += 1;
+    try {
+      if (this.#stopped || signal?.aborted) return STOPPED;
+      const child = this.#start();
+      const abort = () => this.#end(child);
+      signal?.addEventListener("abort", abort);
+      try {
+        return await child.import(path, this.#limits.timeoutMs);
+      } finally {
+        signal?.removeEventListener("abort", abort);
+        this.#end(child);
+      }
+    } finally {
+      this.#alone -= 1;
+      this.#aloneQueue.shift()?.();
+    }
+  }
+
+  /** Kills every child; what is under way is answered `stopped`. */
+  stop(): void {
+    this.#stopped = true;
+    for (const waiting of this.#queue.splice(0)) waiting.resolve(STOPPED);
+    for (const child of this.#live) child.kill();
+    this.#live.clear();
+  }
+
+  async #lane(): Promise<void> {
+    this.#lanes += 1;
+    let child: ImportChild | undefined;
+    for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
+      if (child === undefined || child.gone || child.taken >= this.#limits.filesPerChild) {
+        this.#end(child);
+        child = this.#take();
+      }
+      try {
+        const answer = await child.import(next.path, Math.min(this.#limits.promptMs, this.#limits.timeoutMs));
+        next.resolve(this.#isConclusive(answer, child) ? answer : { kind: "alone" });
+      } catch (error) {
+        next.reject(error);
+      }
+    }
+    this.#lanes -= 1;
+    this.#end(child);
+    if (this.#lanes === 0) this.warm();
+  }
+
+  /** Whether a file that had this child to itself would have been answered the same. */
+  #isConclusive(answer: ChildAnswer, child: ImportChild): boolean {
+    if (answer.kind !== "died" || answer.cause === "stopped") return true;
+    if (answer.cause === "timeout")
+      return child.taken === 1 && this.#limits.promptMs >= this.#limits.timeoutMs;
+    return child.taken === 1;
+  }
+
+  #take(): ImportChild {
+    const spare = this.#spare;
+    this.#spare = undefined;
+    return spare === undefined || spare.gone ? this.#start() : spare;
+  }
+
+  #start(): ImportChild {
+    const child = new ImportChild(this.#limits, this.#cwd);
+    this.#live.add(child);
+    if (this.#stopped) this.#end(child);
+    return child;
+  }
+
+  #end(child: ImportChild | undefined): void {
+    if (child === undefined) return;
+    child.kill();
+    this.#live.delete(child);
+  }
+}
+
+const STOPPED: ChildAnswer = {
+  kind: "died",
+  cause: "stopped",
+  error: { code: "import_stopped", message: "the processor is stopping" },
+  durationMs: 0,
+};

@@ -1,0 +1,171 @@
+import { sep } from "node:path";
+import type { FileRow } from "../db/dags/types.ts";
+import { bundleOne, type Examined, importOne, type Surroundings } from "./examine.ts";
+import { stampOf } from "./scan.ts";
+import type { Finding } from "./store.ts";
+import type { StoreQueue } from "./store-queue.ts";
+
+/** A file that failed may fail no more though it is the same: a package was installed, the machine was busy. */
+const RETRY_MS = 300_000;
+
+interface FileState {
+  /** Rises with each look: what an older one finds is dropped. */
+  look: number;
+  busy: boolean;
+  /** Absolute paths of the file and all that it imports. */
+  inputs: readonly string[];
+  /** Of the inputs when they were read; empty: look again. */
+  stamp: string;
+  bundles: boolean;
+  retryAt: number;
+  /** Ends the slow import of the look under way. */
+  abort: AbortController;
+}
+
+export interface LookerHooks {
+  /** Files outside of the folder on which a DAG file depends. */
+  depends(paths: readonly string[]): void;
+  failed(finding: Extract<Finding, { kind: "failed" }>): void;
+  /** A look that came to nothing through no fault of the file; its next due look tries again. */
+  complain(error: unknown): void;
+}
+
+export type Looked = "unchanged" | "stored" | "failed" | "slow" | "dropped";
+
+/** Looks at files, each look replacing the one before it, and knows what each file was when it was last looked at. */
+export class Looker {
+  #files = new Map<string, FileState>();
+  #slow = new Set<Promise<unknown>>();
+  #queue: StoreQueue;
+  #hooks: LookerHooks;
+
+  constructor(queue: StoreQueue, hooks: LookerHooks) {
+    this.#queue = queue;
+    this.#hooks = hooks;
+  }
+
+  get paths(): readonly string[] {
+    return [...this.#files.keys()];
+  }
+
+  /** Whether a rescan has to look at the file. */
+  async isDue(path: string): Promise<boolean> {
+    const state = this.#files.get(path);
+    if (state === undefined) return true;
+    if (state.busy) return false;
+    if (!state.bundles || state.stamp === "" || state.retryAt < Date.now()) return true;
+    return (await stampOf(state.inputs)) !== state.stamp;
+  }
+
+  /** DAG files to look at when these files have changed (K61). */
+  dependants(changed: ReadonlySet<string>): string[] {
+    const isTouched = ({ bundles, inputs }: FileState) =>
+      // One that does not bundle may lack a file that has come only now.
+      !bundles || inputs.some((input) => changed.has(input));
+    return [...this.#files].filter(([, state]) => isTouched(state)).map(([path]) => path);
+  }
+
+  forget(paths: readonly string[]): void {
+    for (const path of paths) {
+      const state = this.#files.get(path);
+      if (state !== undefined) state.look += 1;
+      state?.abort.abort();
+      this.#files.delete(path);
+    }
+  }
+
+  /** Once no slow import is under way. */
+  async idle(): Promise<void> {
+    await Promise.all(this.#slow);
+  }
+
+  /** Bundles, imports and stores one file. `slow`: goes on by itself. Throws when the database or the children fail. */
+  async look(
+    around: Surroundings,
+    path: string,
+    row: FileRow | undefined,
+    leaving: ReadonlySet<string>,
+  ): Promise<Looked> {
+    const state = this.#begin(path);
+    const look = state.look;
+    const isCurrent = () => state.look === look;
+    let slow = false;
+    try {
+      const readAt = Date.now();
+      const { inputs, bundle, finding } = await bundleOne(around.folder, path);
+      if (!isCurrent()) return "dropped";
+      state.bundles = bundle !== null;
+      state.inputs = bundle === null ? [...new Set([...inputs, ...state.inputs])] : inputs;
+      this.#hooks.depends(inputs.filter((input) => !input.startsWith(around.folder + sep)));
+      const stamp = await stampOf(inputs, readAt);
+      const examined: Examined =
+        bundle === null
+          ? { kind: "found", finding: finding! }
+          : await importOne(around, path, bundle, row?.content_hash ?? null, state.abort.signal);
+      if (examined.kind !== "slow") return await this.#settle(state, isCurrent, stamp, examined, leaving);
+      slow = true;
+      this.#follow(state, isCurrent, stamp, examined.rest, leaving);
+      return "slow";
+    } finally {
+      if (isCurrent() && !slow) state.busy = false;
+    }
+  }
+
+  #follow(
+    state: FileState,
+    isCurrent: () => boolean,
+    stamp: string,
+    rest: Promise<Examined>,
+    leaving: ReadonlySet<string>,
+  ): void {
+    const following = rest
+      .then((examined) => this.#settle(state, isCurrent, stamp, examined, leaving))
+      .catch((error: unknown) => this.#hooks.complain(error))
+      .finally(() => {
+        if (isCurrent()) state.busy = false;
+        this.#slow.delete(following);
+      });
+    this.#slow.add(following);
+  }
+
+  async #settle(
+    state: FileState,
+    isCurrent: () => boolean,
+    stamp: string,
+    examined: Examined,
+    leaving: ReadonlySet<string>,
+  ): Promise<Looked> {
+    if (examined.kind === "unchanged") {
+      if (isCurrent()) state.stamp = stamp;
+      return "unchanged";
+    }
+    if (examined.kind !== "found") return "dropped";
+    const { finding } = examined;
+    if (!(await this.#queue.add(finding, leaving, isCurrent)) || !isCurrent()) return "dropped";
+    state.stamp = stamp;
+    state.retryAt = Number.POSITIVE_INFINITY;
+    if (finding.kind === "ok") return "stored";
+    state.retryAt = Date.now() + RETRY_MS;
+    this.#hooks.failed(finding);
+    return "failed";
+  }
+
+  #begin(path: string): FileState {
+    const state: FileState = this.#files.get(path) ?? {
+      look: 0,
+      busy: true,
+      inputs: [],
+      stamp: "",
+      bundles: true,
+      retryAt: Number.POSITIVE_INFINITY,
+      abort: new AbortController(),
+    };
+    state.abort.abort();
+    state.look += 1;
+    state.busy = true;
+    state.stamp = "";
+    state.abort = new AbortController();
+    this.#files.set(path, state);
+    return state;
+  }
+}

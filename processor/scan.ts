@@ -1,0 +1,79 @@
+import { readdir, readFile, stat } from "node:fs/promises";
+import { join, relative } from "node:path";
+
+/** Folders never looked into, by the watcher and by the scan alike. */
+export const isLeftOut = (name: string): boolean => name === "node_modules" || name.startsWith(".");
+
+const SOURCE = /\.(?:ts|js|mjs)$/;
+const NOT_A_DAG = /(?:\.d|\.test)\.(?:ts|js|mjs)$/;
+
+/** Whether a file of this name, relative to the DAG folder, may define DAGs. */
+export function mayBeDagFile(path: string): boolean {
+  const parts = path.split("/");
+  return !parts.some(isLeftOut) && !path.startsWith("../") && SOURCE.test(path) && !NOT_A_DAG.test(path);
+}
+
+/** A cheap look before the dear import: whoever defines a DAG calls something that ends in `dag(`. */
+export async function mentionsDag(absolute: string): Promise<boolean> {
+  try {
+    return /dag\s*[(<]/i.test(await readFile(absolute, "utf8"));
+  } catch {
+    return false;
+  }
+}
+
+/** Every DAG file below `folder`, relative to it with `/`, in order. Throws when the folder cannot be read. */
+export async function scan(folder: string): Promise<string[]> {
+  const found: string[] = [];
+  await walk(folder, "", found);
+  return found.sort();
+}
+
+async function walk(folder: string, below: string, found: string[]): Promise<void> {
+  const entries = await readdir(join(folder, below), { withFileTypes: true });
+  for (const entry of entries) {
+    if (isLeftOut(entry.name)) continue;
+    const path = below === "" ? entry.name : `${below}/${entry.name}`;
+    if (entry.isDirectory()) await walk(folder, path, found);
+    else if (
+      mayBeDagFile(path) &&
+      (await isFile(join(folder, path))) &&
+      (await mentionsDag(join(folder, path)))
+    ) {
+      found.push(path);
+    }
+  }
+}
+
+/** Links to files count, links to folders do not: they may lead in a circle. */
+async function isFile(absolute: string): Promise<boolean> {
+  try {
+    return (await stat(absolute)).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * What changes when any of these files does; cheap, for the rescan. Empty when one may have changed since
+ * `readAt` (epoch ms): what was read is perhaps not what lies there now.
+ */
+export async function stampOf(inputs: readonly string[], readAt = Number.POSITIVE_INFINITY): Promise<string> {
+  let changed = false;
+  const stamps = await Promise.all(
+    inputs.map(async (input) => {
+      try {
+        const { mtimeMs, size, ino } = await stat(input);
+        changed ||= mtimeMs >= readAt;
+        return `${input}:${mtimeMs}:${size}:${ino}`;
+      } catch {
+        return `${input}:gone`;
+      }
+    }),
+  );
+  return changed ? "" : stamps.join("\n");
+}
+
+/** The path as DAG files are named: relative to the folder, with `/`. */
+export const nameIn = (folder: string, absolute: string): string =>
+  relative(folder, absolute).replaceAll("\\", "/");

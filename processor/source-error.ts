@@ -1,0 +1,53 @@
+import { isAbsolute, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { RawError } from "./protocol.ts";
+import type { Bundle, FileError } from "./types.ts";
+
+const FRAME = /^\s+at .*?\(?((?:file:\/\/)?[^\s()]+):(\d+):(\d+)\)?$/;
+
+/**
+ * An error of imported code in terms of the author's files. The child's stack is mapped already, but a map names its
+ * sources relative to the DAG folder, so Node shows them below the code folder; and our own frames are no help.
+ */
+export function sourceError(
+  raw: RawError,
+  bundle: Bundle,
+  codeFolder: string,
+  name: string,
+  file: string,
+): FileError {
+  const sources = new Set((JSON.parse(bundle.map) as { sources: string[] }).sources);
+  const tidy = (text: string) =>
+    text.replaceAll(new RegExp(`(?:file://)?[^\\s'"()]*${name}\\.mjs`, "g"), file);
+
+  const message = tidy(raw.message);
+  if (raw.stack === undefined) return { code: raw.code, message };
+  const lines: string[] = [];
+  let place: { file: string; line: number; column: number } | undefined;
+  for (const line of raw.stack.split("\n")) {
+    const frame = FRAME.exec(line);
+    if (frame === null) {
+      // The text before the frames, with what Node puts there (the excerpt of the source).
+      if (!/^\s+at /.test(line)) lines.push(tidy(line));
+      continue;
+    }
+    const source = sourceOf(frame[1]!, codeFolder);
+    if (!sources.has(source)) {
+      if (isForeign(frame[1]!)) lines.push(line);
+      continue;
+    }
+    lines.push(line.replace(frame[1]!, source));
+    place ??= { file: source, line: Number(frame[2]), column: Number(frame[3]) };
+  }
+  return { code: raw.code, message, stack: lines.join("\n"), ...place };
+}
+
+/** A package of the author's: worth showing, unlike Node's and our own frames. */
+const isForeign = (path: string): boolean =>
+  /[\\/]node_modules[\\/]/.test(path) && !/[\\/]node_modules[\\/](?:meridian|tsx)[\\/]/.test(path);
+
+function sourceOf(path: string, codeFolder: string): string {
+  if (path.startsWith("node:")) return path;
+  const absolute = path.startsWith("file:") ? fileURLToPath(path) : path;
+  return isAbsolute(absolute) ? relative(codeFolder, absolute).replaceAll("\\", "/") : path;
+}

@@ -1,0 +1,24 @@
+// Runs beside the imported code, which may never give its own thread back: ends the process when its parent is
+// gone, and when it holds more memory than the heap limit can see (buffers).
+import { writeSync } from "node:fs";
+import { workerData } from "node:worker_threads";
+
+const EVERY_MS = 250;
+const { parent, maxRssBytes } = workerData;
+
+setInterval(() => {
+  if (process.ppid !== parent || !lives(parent)) process.kill(process.pid, "SIGKILL");
+  if (process.memoryUsage.rss() > maxRssBytes) {
+    writeSync(2, "\nmeridian: resident memory over the limit\n");
+    process.kill(process.pid, "SIGKILL");
+  }
+}, EVERY_MS);
+
+function lives(pid) {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error.code === "EPERM";
+  }
+}
