@@ -7,6 +7,7 @@ import { readPart } from "./read.ts";
 import type { LogKey, LogPart, LogStore } from "./store.ts";
 
 export interface LocalLogOptions {
+  readonly folder: string;
   /** How long a line may wait in memory. Default 100 ms. */
   readonly batchMs?: number;
   /** Text waiting to be written, over all tries, beyond which lines are dropped. Default 64 Mi characters. */
@@ -33,11 +34,11 @@ interface Buffered {
 }
 
 /** Logs as files in a local folder. Files are opened for each batch only, so thousands of tries need few descriptors. */
-export function createLocalLogs(folder: string, options: LocalLogOptions = {}): LogStore {
-  return new LocalLogs(folder, options);
+export function createLocalLogStore(options: LocalLogOptions): LogStore {
+  return new LocalLogStore(options);
 }
 
-class LocalLogs implements LogStore {
+class LocalLogStore implements LogStore {
   readonly #folder: string;
   readonly #batchMs: number;
   readonly #bufferChars: number;
@@ -50,8 +51,8 @@ class LocalLogs implements LogStore {
   #chars = 0;
   #timer: NodeJS.Timeout | null = null;
 
-  constructor(folder: string, options: LocalLogOptions) {
-    this.#folder = folder;
+  constructor(options: LocalLogOptions) {
+    this.#folder = options.folder;
     this.#batchMs = options.batchMs ?? 100;
     this.#bufferChars = options.bufferChars ?? 64 * 1024 * 1024;
     this.#tryBytes = options.tryBytes ?? 256 * 1024 * 1024;
@@ -73,7 +74,8 @@ class LocalLogs implements LogStore {
       buffer.chars += text.length;
       this.#chars += text.length;
     }
-    this.#timer ??= setTimeout(() => {
+    if (this.#timer !== null) return;
+    this.#timer = setTimeout(() => {
       this.#timer = null;
       void this.flush();
     }, this.#batchMs);

@@ -17,7 +17,7 @@ export async function readPart(path: string, offset: number, mayGrow: boolean): 
     const { size, mtimeMs } = await file.stat();
     const from = Math.min(Math.max(0, Math.trunc(offset) || 0), size);
     const left = !mayGrow && Date.now() - mtimeMs > LEFT_MS;
-    for (let limit = PART_BYTES; ; limit *= 4) {
+    for (let limit = PART_BYTES; ; limit = Math.min(limit * 4, MOST_BYTES)) {
       const bytes = await readBytes(file, from, Math.min(limit, size - from));
       const atEnd = from + bytes.length >= size;
       const end = wholeEntries(bytes, atEnd && left);

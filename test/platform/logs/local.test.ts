@@ -12,7 +12,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { LogLine } from "../../../core/body.ts";
-import { createLocalLogs } from "../../../platform/logs/local.ts";
+import { createLocalLogStore } from "../../../platform/logs/local.ts";
 import { logPath } from "../../../platform/logs/path.ts";
 import type { LogKey, LogStore } from "../../../platform/logs/store.ts";
 
@@ -36,7 +36,7 @@ const line = (text: string, level: LogLine["level"] = "info", at = 1_778_284_800
   level,
   text,
 });
-const storeOf = (over: object = {}): LogStore => createLocalLogs(join(home, "logs"), over);
+const storeOf = (over: object = {}): LogStore => createLocalLogStore({ folder: join(home, "logs"), ...over });
 const fileOf = (key = keyOf()): string => logPath(join(home, "logs"), key);
 
 async function readAll(store: LogStore, key = keyOf()): Promise<LogLine[]> {
@@ -102,9 +102,9 @@ describe("local logs: what is written", () => {
   it("2,000 tries at once need few descriptors", async () => {
     // As a child, whose limit of open files can be set without harm to this process.
     const script = `
-      import { createLocalLogs } from ${JSON.stringify(new URL("../../../platform/logs/local.ts", import.meta.url).href)};
+      import { createLocalLogStore } from ${JSON.stringify(new URL("../../../platform/logs/local.ts", import.meta.url).href)};
       const errors = [];
-      const store = createLocalLogs(${JSON.stringify(join(home, "many"))}, { onError: (e) => errors.push(e) });
+      const store = createLocalLogStore({ folder: ${JSON.stringify(join(home, "many"))}, onError: (e) => errors.push(e) });
       const key = (i) => ({ dagId: "d", runId: "${RUN}", taskId: "t", mapIndex: i, try: 1 });
       for (let round = 0; round < 3; round++) {
         for (let i = 0; i < 2000; i++) store.append(key(i), [{ at: 0, level: "info", text: "round " + round }]);
