@@ -25,7 +25,10 @@ function hashSources(): string {
   const hash = createHash("sha256");
   const outside = OUTSIDE.map((file) => join(ROOT, file)).filter((file) => existsSync(file));
   for (const file of [...listFiles(WEB), ...outside]) {
-    hash.update(`${relative(ROOT, file)}\0`).update(readFileSync(file)).update("\0");
+    hash
+      .update(`${relative(ROOT, file)}\0`)
+      .update(readFileSync(file))
+      .update("\0");
   }
   return hash.digest("hex");
 }

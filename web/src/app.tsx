@@ -51,7 +51,8 @@ function Page({ place }: { readonly place: Place }) {
     case "unknown":
       return (
         <Notice title="There is no such page">
-          <code>{place.path}</code> leads nowhere. <Link to={{ page: "dags", search: "", filter: "all" }}>All DAGs</Link>
+          <code>{place.path}</code> leads nowhere.{" "}
+          <Link to={{ page: "dags", search: "", filter: "all" }}>All DAGs</Link>
         </Notice>
       );
   }

@@ -1,4 +1,4 @@
-/** The one place that talks to the API: ETags, errors as values with words, and whether the API can be reached. */
+/** The one place that talks to the API: ETags, and errors that say what happened. */
 import type { Problem } from "../../../api/contracts.ts";
 
 export const API = "/api/v1";
@@ -9,7 +9,12 @@ export class ApiError extends Error {
   readonly code: string;
   readonly details: Readonly<Record<string, unknown>>;
 
-  constructor(status: number, code: string, message: string, details: Readonly<Record<string, unknown>> = {}) {
+  constructor(
+    status: number,
+    code: string,
+    message: string,
+    details: Readonly<Record<string, unknown>> = {},
+  ) {
     super(message);
     this.name = "ApiError";
     this.status = status;
@@ -28,23 +33,6 @@ export class Unreachable extends Error {
 
 const AWAY: ReadonlySet<number> = new Set([502, 503, 504]);
 
-let reachable = true;
-const listeners = new Set<() => void>();
-
-function setReachable(value: boolean): void {
-  if (value === reachable) return;
-  reachable = value;
-  for (const listener of listeners) listener();
-}
-
-export const reachability = {
-  read: (): boolean => reachable,
-  subscribe: (listener: () => void): (() => void) => {
-    listeners.add(listener);
-    return () => listeners.delete(listener);
-  },
-};
-
 /** What polled answers looked like last, so that an unchanged one costs a 304 and keeps its identity (no repaint). */
 const cache = new Map<string, { readonly etag: string; readonly data: unknown }>();
 /** More than the page ever polls at once; the oldest goes first. */
@@ -59,11 +47,9 @@ function keep(url: string, etag: string, data: unknown): void {
 
 async function send(url: string, init: RequestInit): Promise<Response> {
   try {
-    const response = await fetch(url, { ...init, cache: "no-store", credentials: "same-origin" });
-    setReachable(!AWAY.has(response.status) || isProblem(response));
-    return response;
+    return await fetch(url, { ...init, cache: "no-store", credentials: "same-origin" });
   } catch (cause) {
-    if (init.signal?.aborted !== true) setReachable(false);
+    if (init.signal?.aborted === true) throw cause;
     throw new Unreachable(cause);
   }
 }
@@ -78,7 +64,11 @@ async function failureOf(response: Response): Promise<Error> {
     return new ApiError(response.status, problem.code, problem.detail, problem.details);
   }
   if (AWAY.has(response.status)) return new Unreachable(response.status);
-  return new ApiError(response.status, `http_${response.status}`, `${response.status} ${response.statusText}`);
+  return new ApiError(
+    response.status,
+    `http_${response.status}`,
+    `${response.status} ${response.statusText}`,
+  );
 }
 
 export async function getJson<T>(path: string, signal?: AbortSignal): Promise<T> {
@@ -104,13 +94,16 @@ export async function postJson<T>(path: string, body: unknown, idempotencyKey: s
 
 /** Works where `crypto.randomUUID` does not: on plain http by another name than localhost. */
 export function newKey(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
+    byte.toString(16).padStart(2, "0"),
+  ).join("");
 }
 
 /** Query text of what is set: `?a=1&b=2` or nothing. */
 export function queryOf(values: Readonly<Record<string, string | number | null>>): string {
   const query = new URLSearchParams();
-  for (const [key, value] of Object.entries(values)) if (value !== null && value !== "") query.set(key, String(value));
+  for (const [key, value] of Object.entries(values))
+    if (value !== null && value !== "") query.set(key, String(value));
   const text = query.toString();
   return text === "" ? "" : `?${text}`;
 }

@@ -39,7 +39,8 @@ export function useDags(search: string, paused: boolean | null) {
     initialPageParam: null as string | null,
     getNextPageParam: (last) => last.after,
     placeholderData: keepPreviousData,
-    refetchInterval: LIVE_MS,
+    // Every page read so far is read again, so a long list is looked at less often.
+    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 1) > 2 ? CALM_MS : LIVE_MS),
   });
 }
 
@@ -68,7 +69,8 @@ export function useRun(dagId: string, runId: string | null) {
     queryFn: ({ signal }) => getJson<RunDetail>(runPath(dagId, runId!), signal),
     enabled: runId !== null,
     // A run that ended can be cleared and move again, so it is still looked at, but seldom.
-    refetchInterval: ({ state }) => (state.data !== undefined && RUN_DONE[state.data.state] ? CALM_MS : LIVE_MS),
+    refetchInterval: ({ state }) =>
+      state.data !== undefined && RUN_DONE[state.data.state] ? CALM_MS : LIVE_MS,
   });
 }
 

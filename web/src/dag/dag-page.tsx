@@ -4,7 +4,7 @@ import { Panel } from "../panel/panel.tsx";
 import type { DagView } from "../routing/route.ts";
 import { changeView, dagPlace, goTo } from "../routing/use-route.ts";
 import { TriggerDialog } from "../trigger/trigger-dialog.tsx";
-import { Loading, Trouble } from "../ui/notice.tsx";
+import { Answer } from "../ui/answer.tsx";
 import { useKeys } from "../ui/use-keys.ts";
 import { DagHead } from "./dag-head.tsx";
 import { DagWarnings } from "./dag-warnings.tsx";
@@ -14,33 +14,45 @@ import { PauseDialog } from "./pause-dialog.tsx";
 type Open = "trigger" | "pause" | null;
 
 export function DagPage({ dagId, view }: { readonly dagId: string; readonly view: DagView }) {
-  const { data: dag, error } = useDag(dagId);
+  const query = useDag(dagId);
   const [open, setOpen] = useState<Open>(null);
   const close = (): void => setOpen(null);
   useKeys({
     t: () => setOpen("trigger"),
     Escape: () => changeView({ runId: null, taskId: null, mapIndex: null, tryNumber: null }),
   });
-  if (dag === undefined) return error === null ? <Loading what={dagId} /> : <Trouble what={dagId} error={error} />;
   return (
-    <>
-      <DagHead dag={dag} onTrigger={() => setOpen("trigger")} onPause={() => setOpen("pause")} />
-      <DagWarnings dag={dag} />
-      <div className="dag-split">
-        <GridPane dag={dag} view={view} />
-        <Panel dag={dag} view={view} />
-      </div>
-      {open === "trigger" && (
-        <TriggerDialog
-          dag={dag}
-          onClose={close}
-          onOpenRun={(runId) => {
-            close();
-            goTo(dagPlace(dagId, { ...view, before: null, runId, taskId: null, mapIndex: null, tryNumber: null }));
-          }}
-        />
+    <Answer query={query} what={dagId}>
+      {(dag) => (
+        <>
+          <DagHead dag={dag} onTrigger={() => setOpen("trigger")} onPause={() => setOpen("pause")} />
+          <DagWarnings dag={dag} />
+          <div className="dag-split">
+            <GridPane dag={dag} view={view} />
+            <Panel dag={dag} view={view} />
+          </div>
+          {open === "trigger" && (
+            <TriggerDialog
+              dag={dag}
+              onClose={close}
+              onOpenRun={(runId) => {
+                close();
+                goTo(
+                  dagPlace(dagId, {
+                    ...view,
+                    before: null,
+                    runId,
+                    taskId: null,
+                    mapIndex: null,
+                    tryNumber: null,
+                  }),
+                );
+              }}
+            />
+          )}
+          {open === "pause" && <PauseDialog dagId={dagId} onClose={close} />}
+        </>
       )}
-      {open === "pause" && <PauseDialog dagId={dagId} onClose={close} />}
-    </>
+    </Answer>
   );
 }

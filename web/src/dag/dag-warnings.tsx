@@ -10,8 +10,8 @@ export function DagWarnings({ dag }: { readonly dag: DagDetail }) {
     <>
       {dag.importError && (
         <Banner tone="bad">
-          <Link to={{ page: "import-errors", file: dag.file }}>{dag.file} does not load</Link>; the last good version keeps
-          running.
+          <Link to={{ page: "import-errors", file: dag.file }}>{dag.file} does not load</Link>; the last good
+          version keeps running.
         </Banner>
       )}
       {!dag.active && (
@@ -23,7 +23,11 @@ export function DagWarnings({ dag }: { readonly dag: DagDetail }) {
         <Banner tone="warn">
           Paused{dag.pausedBy === null ? "" : ` by ${dag.pausedBy}`}
           {dag.pauseReason === null ? "" : `: ${dag.pauseReason}`}. No scheduled runs start.{" "}
-          <button type="button" className="as-link" onClick={() => pause.mutate({ dagId: dag.dagId, paused: false })}>
+          <button
+            type="button"
+            className="as-link"
+            onClick={() => pause.mutate({ dagId: dag.dagId, paused: false })}
+          >
             Switch it on
           </button>
         </Banner>

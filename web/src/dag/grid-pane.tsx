@@ -5,26 +5,25 @@ import { Grid } from "../grid/grid.tsx";
 import { buildModel, type GridModel } from "../grid/model.ts";
 import type { DagView } from "../routing/route.ts";
 import { changeView } from "../routing/use-route.ts";
-import { Loading, Notice, Trouble } from "../ui/notice.tsx";
+import { Answer } from "../ui/answer.tsx";
+import { Notice } from "../ui/notice.tsx";
 import { GridTools } from "./grid-tools.tsx";
 import { Legend } from "./legend.tsx";
 
 export function GridPane({ dag, view }: { readonly dag: DagDetail; readonly view: DagView }) {
-  const { data, error, isPlaceholderData } = useGrid(dag.dagId, view.span, view.before);
+  const query = useGrid(dag.dagId, view.span, view.before);
   return (
-    <section className="grid-pane" aria-label="Grid" aria-busy={isPlaceholderData}>
-      <GridTools view={view} older={data?.before ?? null} />
-      {data === undefined ? (
-        error === null ? (
-          <Loading what="the grid" />
-        ) : (
-          <Trouble what="the grid" error={error} />
-        )
-      ) : data.runs.length === 0 ? (
-        <NoRuns dag={dag} past={view.before !== null} />
-      ) : (
-        <FilledGrid data={data} view={view} />
-      )}
+    <section className="grid-pane" aria-label="Grid" aria-busy={query.isPlaceholderData}>
+      <GridTools view={view} older={query.data?.before ?? null} />
+      <Answer query={query} what="the grid">
+        {(data) =>
+          data.runs.length === 0 ? (
+            <NoRuns dag={dag} past={view.before !== null} />
+          ) : (
+            <FilledGrid data={data} view={view} />
+          )
+        }
+      </Answer>
       <Legend />
     </section>
   );
@@ -34,7 +33,10 @@ function FilledGrid({ data, view }: { readonly data: GridData; readonly view: Da
   const model = useModel(data);
   const filter = view.tasks.toLowerCase();
   const shown = useMemo(
-    () => (filter === "" ? model : { ...model, rows: model.rows.filter((row) => row.task.id.toLowerCase().includes(filter)) }),
+    () =>
+      filter === ""
+        ? model
+        : { ...model, rows: model.rows.filter((row) => row.task.id.toLowerCase().includes(filter)) },
     [model, filter],
   );
   return (
@@ -57,7 +59,9 @@ function NoRuns({ dag, past }: { readonly dag: DagDetail; readonly past: boolean
   if (past) return <Notice title="No older runs">Press Newest to go back.</Notice>;
   return (
     <Notice title="No runs yet">
-      {dag.paused ? "This DAG is paused: switch it on, or trigger a run." : "The next run appears here; or trigger one now."}
+      {dag.paused
+        ? "This DAG is paused: switch it on, or trigger a run."
+        : "The next run appears here; or trigger one now."}
     </Notice>
   );
 }

@@ -14,7 +14,12 @@ export function GridTools({ view, older }: { readonly view: DagView; readonly ol
       />
       <div className="choice" role="group" aria-label="Runs shown">
         {SPANS.map((span) => (
-          <button key={span} type="button" aria-pressed={span === view.span} onClick={() => changeView({ span }, true)}>
+          <button
+            key={span}
+            type="button"
+            aria-pressed={span === view.span}
+            onClick={() => changeView({ span }, true)}
+          >
             <span className="number">{span}</span>
             <span className="visually-hidden"> runs</span>
           </button>
@@ -41,4 +46,3 @@ export function GridTools({ view, older }: { readonly view: DagView; readonly ol
     </div>
   );
 }
-

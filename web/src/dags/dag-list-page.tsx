@@ -4,7 +4,8 @@ import { useDags } from "../api/queries.ts";
 import { DAG_FILTERS, type DagFilter } from "../routing/route.ts";
 import { goTo } from "../routing/use-route.ts";
 import { ImportErrorBanner } from "../imports/import-error-banner.tsx";
-import { Loading, Notice, Trouble } from "../ui/notice.tsx";
+import { Answer } from "../ui/answer.tsx";
+import { Notice } from "../ui/notice.tsx";
 import { DagRow } from "./dag-row.tsx";
 import { SearchBox } from "../ui/search-box.tsx";
 
@@ -13,7 +14,8 @@ const ROW_PX = 56;
 const PAUSED: Record<DagFilter, boolean | null> = { all: null, active: false, paused: true };
 
 export function DagListPage({ search, filter }: { readonly search: string; readonly filter: DagFilter }) {
-  const { data, error, isPending, hasNextPage, isFetchingNextPage, fetchNextPage } = useDags(search, PAUSED[filter]);
+  const query = useDags(search, PAUSED[filter]);
+  const { data, hasNextPage, isFetchingNextPage, fetchNextPage } = query;
   const dags = useMemo(() => data?.pages.flatMap((page) => page.dags) ?? [], [data]);
   const total = data?.pages[0]?.total ?? 0;
   return (
@@ -30,22 +32,25 @@ export function DagListPage({ search, filter }: { readonly search: string; reado
           value={search}
           onChange={(text) => goTo({ page: "dags", search: text, filter }, true)}
         />
-        <FilterChoice filter={filter} onChange={(next) => goTo({ page: "dags", search, filter: next }, true)} />
-      </div>
-      {isPending && error === null ? (
-        <Loading what="DAGs" />
-      ) : data === undefined ? (
-        <Trouble what="DAGs" error={error!} />
-      ) : dags.length === 0 ? (
-        <NoDags filtered={search !== "" || filter !== "all"} />
-      ) : (
-        <DagTable
-          dags={dags}
-          onEnd={() => {
-            if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
-          }}
+        <FilterChoice
+          filter={filter}
+          onChange={(next) => goTo({ page: "dags", search, filter: next }, true)}
         />
-      )}
+      </div>
+      <Answer query={query} what="DAGs">
+        {() =>
+          dags.length === 0 ? (
+            <NoDags filtered={search !== "" || filter !== "all"} />
+          ) : (
+            <DagTable
+              dags={dags}
+              onEnd={() => {
+                if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
+              }}
+            />
+          )
+        }
+      </Answer>
     </>
   );
 }
@@ -95,7 +100,13 @@ function DagTable({ dags, onEnd }: { readonly dags: Dags; readonly onEnd: () => 
 
 const FILTER_WORD: Record<DagFilter, string> = { all: "All", active: "On", paused: "Paused" };
 
-function FilterChoice({ filter, onChange }: { readonly filter: DagFilter; readonly onChange: (f: DagFilter) => void }) {
+function FilterChoice({
+  filter,
+  onChange,
+}: {
+  readonly filter: DagFilter;
+  readonly onChange: (f: DagFilter) => void;
+}) {
   return (
     <div className="choice" role="group" aria-label="Show">
       {DAG_FILTERS.map((one) => (
@@ -111,7 +122,8 @@ function NoDags({ filtered }: { readonly filtered: boolean }) {
   if (filtered) return <Notice title="No DAG matches">Change the search or show all DAGs.</Notice>;
   return (
     <Notice title="No DAGs yet">
-      Save a TypeScript file that calls <code>dag(…)</code> into the DAG folder; it appears here within seconds.
+      Save a TypeScript file that calls <code>dag(…)</code> into the DAG folder; it appears here within
+      seconds.
     </Notice>
   );
 }

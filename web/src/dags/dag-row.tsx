@@ -60,7 +60,8 @@ function PauseSwitch({ dag }: { readonly dag: DagSummary }) {
 }
 
 function NextRun({ dag }: { readonly dag: DagSummary }) {
-  if (dag.paused) return <span className="soft">{dag.pauseReason === null ? "paused" : `paused: ${dag.pauseReason}`}</span>;
+  if (dag.paused)
+    return <span className="soft">{dag.pauseReason === null ? "paused" : `paused: ${dag.pauseReason}`}</span>;
   if (dag.nextDueAt === null) return <span className="soft">none due</span>;
   const at = Date.parse(dag.nextDueAt);
   return (

@@ -15,7 +15,12 @@ export function LastRuns({ dagId, runs }: { readonly dagId: string; readonly run
       {runs.map((run) => {
         const label = `${formatInstant(Date.parse(run.logicalDate), zone, false)}: ${RUN_LOOK[run.state].word}`;
         return (
-          <Link key={run.runId} to={dagPlace(dagId, { runId: run.runId })} aria-label={`Run ${label}`} title={label}>
+          <Link
+            key={run.runId}
+            to={dagPlace(dagId, { runId: run.runId })}
+            aria-label={`Run ${label}`}
+            title={label}
+          >
             <Mark look={RUN_LOOK[run.state]} />
           </Link>
         );

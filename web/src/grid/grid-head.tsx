@@ -50,7 +50,10 @@ function Head({ runs, ticks, from, to, columnPx, picked, cursor, now }: Props & 
             key={heading.from}
             className="grid-heading"
             role="presentation"
-            style={{ left: `calc(var(--names) + ${heading.from * columnPx}px)`, width: heading.span * columnPx }}
+            style={{
+              left: `calc(var(--names) + ${heading.from * columnPx}px)`,
+              width: heading.span * columnPx,
+            }}
           >
             <span>{heading.span * columnPx >= 30 ? heading.text : ""}</span>
           </div>
@@ -103,7 +106,10 @@ const HeadColumn = memo(function HeadColumn(props: ColumnProps) {
     >
       <span className="tick">{showTick ? tick.text : ""}</span>
       <span className="bar-space">
-        <span className={`bar tone-${look.tone}`} style={{ height: Math.max(barPx, took === null ? 0 : 2) }} />
+        <span
+          className={`bar tone-${look.tone}`}
+          style={{ height: Math.max(barPx, took === null ? 0 : 2) }}
+        />
       </span>
       <Mark look={look} />
     </div>

@@ -54,7 +54,11 @@ export function GridHover({ scroller, model, ticks, names, columnPx }: Props) {
   return (
     <>
       <div className="grid-band hover" role="presentation" style={{ left: names + spot.column * columnPx }} />
-      <div className="grid-card" aria-hidden="true" style={{ top: Math.min(spot.y, window.innerHeight - 120), ...place }}>
+      <div
+        className="grid-card"
+        aria-hidden="true"
+        style={{ top: Math.min(spot.y, window.innerHeight - 120), ...place }}
+      >
         <Card model={model} tick={ticks[spot.column]} row={spot.row} column={spot.column} />
       </div>
     </>
@@ -81,7 +85,10 @@ function Card({ model, tick, row, column }: CardProps) {
           {RUN_TYPE_WORD[run.runType]}, version {run.version}
         </span>
         {run.startedAt !== null && (
-          <Times from={Date.parse(run.startedAt)} to={run.endedAt === null ? null : Date.parse(run.endedAt)} />
+          <Times
+            from={Date.parse(run.startedAt)}
+            to={run.endedAt === null ? null : Date.parse(run.endedAt)}
+          />
         )}
       </>
     );

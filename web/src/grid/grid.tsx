@@ -134,7 +134,11 @@ export function Grid({ model, span, picked, onPick }: Props) {
 }
 
 /** Starts at the newest run, and follows new ones as long as the newest was in sight; leaves a reader of the past alone. */
-function useStayAtNewest(scroller: { readonly current: HTMLDivElement | null }, newest: string | null, oldest: string | null): void {
+function useStayAtNewest(
+  scroller: { readonly current: HTMLDivElement | null },
+  newest: string | null,
+  oldest: string | null,
+): void {
   const wasAtEnd = useRef(true);
   useLayoutEffect(() => {
     const element = scroller.current;

@@ -40,7 +40,10 @@ export function ticksOf(runs: readonly GridRun[], zone: string): Ticks {
   for (const [column, at] of dates.entries()) {
     const wall = wallClock(at, zone);
     const number = grain === "day" ? wall.day : grain === "hour" ? wall.hour : wall.minute;
-    ticks.push({ text: String(number).padStart(2, "0"), label: `${formatDay(at, zone)} ${formatClock(at, zone)}` });
+    ticks.push({
+      text: String(number).padStart(2, "0"),
+      label: `${formatDay(at, zone)} ${formatClock(at, zone)}`,
+    });
     const text = headingOf(at, wall.month, wall.year, grain, zone);
     const last = headings.at(-1);
     if (last?.text === text) last.span += 1;
@@ -51,5 +54,7 @@ export function ticksOf(runs: readonly GridRun[], zone: string): Ticks {
 
 function headingOf(at: number, month: number, year: number, grain: Grain, zone: string): string {
   if (grain === "day") return `${MONTHS[month - 1]} ${year}`;
-  return grain === "hour" ? formatDay(at, zone) : `${formatDay(at, zone)} ${formatClock(at, zone).slice(0, 2)}h`;
+  return grain === "hour"
+    ? formatDay(at, zone)
+    : `${formatDay(at, zone)} ${formatClock(at, zone).slice(0, 2)}h`;
 }

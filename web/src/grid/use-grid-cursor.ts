@@ -18,7 +18,12 @@ function clamp(value: number, least: number, most: number): number {
 }
 
 /** The cursor after a key, or null when the key does not move it. */
-export function moveCursor({ row, column }: Cursor, key: string, far: boolean, bounds: Bounds): Cursor | null {
+export function moveCursor(
+  { row, column }: Cursor,
+  key: string,
+  far: boolean,
+  bounds: Bounds,
+): Cursor | null {
   const lastRow = bounds.rows - 1;
   const lastColumn = bounds.columns - 1;
   const to = (toRow: number, toColumn: number): Cursor => ({

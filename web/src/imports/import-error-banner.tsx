@@ -10,7 +10,9 @@ export function ImportErrorBanner() {
   const rest = errors.length - 1;
   return (
     <Banner tone="bad" live>
-      <strong>{errors.length === 1 ? "A file does not load: " : `${errors.length} files do not load: `}</strong>
+      <strong>
+        {errors.length === 1 ? "A file does not load: " : `${errors.length} files do not load: `}
+      </strong>
       <Link to={{ page: "import-errors", file: first.file }}>
         {first.file}
         {first.line === null ? "" : `, line ${first.line}`}

@@ -3,21 +3,36 @@ import { useImportErrors } from "../api/queries.ts";
 import { Link } from "../routing/link.tsx";
 import { dagPlace, goTo } from "../routing/use-route.ts";
 import { Relative } from "../time/when.tsx";
-import { Loading, Notice, Trouble } from "../ui/notice.tsx";
+import { Answer } from "../ui/answer.tsx";
+import { Notice } from "../ui/notice.tsx";
 
 export function ImportErrorsPage({ file }: { readonly file: string | null }) {
-  const { data, error } = useImportErrors();
-  if (data === undefined) return error === null ? <Loading what="import errors" /> : <Trouble what="import errors" error={error} />;
-  if (data.errors.length === 0) return <Notice title="No import errors">Every DAG file loads.</Notice>;
+  return (
+    <Answer query={useImportErrors()} what="import errors">
+      {({ errors }) => <ErrorList errors={errors} file={file} />}
+    </Answer>
+  );
+}
+
+function ErrorList({
+  errors,
+  file,
+}: {
+  readonly errors: readonly ImportError[];
+  readonly file: string | null;
+}) {
+  if (errors.length === 0) return <Notice title="No import errors">Every DAG file loads.</Notice>;
   return (
     <>
       <div className="list-head">
         <h1>Import errors</h1>
-        <span className="soft number">{data.errors.length}</span>
+        <span className="soft number">{errors.length}</span>
       </div>
-      <p className="soft lead">A file that does not load changes nothing: the last good version of its DAGs keeps running.</p>
-      {data.errors.map((one) => (
-        <ErrorCard key={one.file} error={one} open={one.file === file || data.errors.length === 1} />
+      <p className="soft lead">
+        A file that does not load changes nothing: the last good version of its DAGs keeps running.
+      </p>
+      {errors.map((one) => (
+        <ErrorCard key={one.file} error={one} open={one.file === file || errors.length === 1} />
       ))}
     </>
   );
@@ -42,7 +57,9 @@ function ErrorCard({ error, open }: { readonly error: ImportError; readonly open
           tried <Relative at={Date.parse(error.checkedAt)} />
         </span>
       </summary>
-      <pre className="block">{error.stack === null ? error.message : withStack(error.message, error.stack)}</pre>
+      <pre className="block">
+        {error.stack === null ? error.message : withStack(error.message, error.stack)}
+      </pre>
       {error.dagIds.length > 0 && (
         <p className="soft small">
           Still running from its last good version:{" "}

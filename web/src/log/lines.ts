@@ -24,7 +24,11 @@ export function parseLine(raw: string): Line {
     try {
       const value = JSON.parse(line) as { at?: unknown; level?: unknown; text?: unknown };
       if (typeof value.text === "string") {
-        return { at: typeof value.at === "number" ? value.at : null, level: levelOf(value.level), text: value.text };
+        return {
+          at: typeof value.at === "number" ? value.at : null,
+          level: levelOf(value.level),
+          text: value.text,
+        };
       }
     } catch {
       // The body printed something that only looks like JSON.
@@ -40,5 +44,12 @@ export function parseLine(raw: string): Line {
 export function parseLog(text: string): Line[] {
   const raw = text.split("\n");
   if (raw.at(-1) === "") raw.pop();
-  return raw.map(parseLine);
+  let level: Level = "info";
+  return raw.map((one) => {
+    const line = parseLine(one);
+    // A line without a stamp goes on from the one before: the rest of a stack is as red as its start.
+    if (line.at === null) return { ...line, level };
+    level = line.level;
+    return line;
+  });
 }

@@ -10,7 +10,7 @@ const LINE_PX = 19;
 const NEAR_END_PX = 40;
 
 export function LogView({ source, running }: { readonly source: LogSource; readonly running: boolean }) {
-  const { lines, done, error } = useLogTail(source);
+  const { lines, done, error } = useLogTail(source, running);
   const [wrap, setWrap] = useState(true);
   const live = running && !done;
   return (
@@ -27,7 +27,9 @@ export function LogView({ source, running }: { readonly source: LogSource; reado
         </label>
       </header>
       {lines.length === 0 ? (
-        <p className="soft log-empty">{done ? "This try wrote nothing to its log." : "Nothing in the log yet."}</p>
+        <p className="soft log-empty">
+          {done ? "This try wrote nothing to its log." : "Nothing in the log yet."}
+        </p>
       ) : (
         <LogLines lines={lines} wrap={wrap} />
       )}
@@ -56,13 +58,25 @@ function LogLines({ lines, wrap }: { readonly lines: readonly Line[]; readonly w
     follows.current = element.scrollTop + element.clientHeight >= element.scrollHeight - NEAR_END_PX;
   };
   return (
-    <div ref={scroller} className={`log-lines${wrap ? " wrap" : ""}`} role="log" tabIndex={0} aria-label="Lines of the log" onScroll={onScroll}>
+    <div
+      ref={scroller}
+      className={`log-lines${wrap ? " wrap" : ""}`}
+      role="log"
+      tabIndex={0}
+      aria-label="Lines of the log"
+      onScroll={onScroll}
+    >
       <div style={{ height: rows.getTotalSize() }}>
         <div style={{ transform: `translateY(${rows.getVirtualItems()[0]?.start ?? 0}px)` }}>
           {rows.getVirtualItems().map(({ index, key }) => {
             const line = lines[index]!;
             return (
-              <div key={key} ref={rows.measureElement} data-index={index} className={`log-line ${line.level}`}>
+              <div
+                key={key}
+                ref={rows.measureElement}
+                data-index={index}
+                className={`log-line ${line.level}`}
+              >
                 <time title={line.at === null ? "" : formatInstant(line.at, zone)}>
                   {line.at === null ? "" : formatClock(line.at, zone, true)}
                 </time>

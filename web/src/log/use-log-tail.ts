@@ -25,26 +25,32 @@ const AWAY_MS = 2000;
 export const logPath = ({ dagId, runId, taskId, mapIndex, tryNumber }: LogSource, offset: number): string =>
   `${taskPath(dagId, runId, taskId)}/tries/${tryNumber}/log${queryOf({ mapIndex: mapIndex < 0 ? null : mapIndex, offset })}`;
 
-/** Reads a log from its start, then follows it until it is done. Stops while the tab is hidden. */
-export function useLogTail(source: LogSource): LogTail {
+/** Reads a log from its start, then follows it until it is done and its try has ended. Rests while the tab is hidden. */
+export function useLogTail(source: LogSource, running: boolean): LogTail {
   const [tail, setTail] = useState<LogTail>({ lines: [], done: false, error: null });
   const key = logPath(source, 0);
-  const latest = useRef(source);
-  latest.current = source;
+  const latest = useRef({ source, running });
+  latest.current = { source, running };
   useEffect(() => {
     const stop = new AbortController();
     setTail({ lines: [], done: false, error: null });
-    void follow(latest.current, stop.signal, setTail);
+    void follow(latest.current.source, () => latest.current.running, stop.signal, setTail);
     return () => stop.abort();
   }, [key]);
   return tail;
 }
 
-async function follow(source: LogSource, signal: AbortSignal, show: (tail: LogTail) => void): Promise<void> {
+async function follow(
+  source: LogSource,
+  isRunning: () => boolean,
+  signal: AbortSignal,
+  show: (tail: LogTail) => void,
+): Promise<void> {
   let lines: Line[] = [];
   let rest = "";
   let offset = 0;
   while (!signal.aborted) {
+    const running = isRunning();
     try {
       const piece = await getJson<LogPiece>(logPath(source, offset), signal);
       if (signal.aborted) return;
@@ -57,8 +63,10 @@ async function follow(source: LogSource, signal: AbortSignal, show: (tail: LogTa
       }
       const more = piece.nextOffset > offset;
       offset = piece.nextOffset;
-      show({ lines: rest === "" ? lines : [...lines, ...parseLog(rest)], done: piece.done, error: null });
-      if (piece.done) return;
+      // A store may call a log done that a running try still adds to.
+      const done = piece.done && !running;
+      show({ lines: rest === "" ? lines : [...lines, ...parseLog(rest)], done, error: null });
+      if (done) return;
       if (!more) await pause(TAIL_MS, signal);
     } catch (error) {
       if (signal.aborted) return;

@@ -2,7 +2,13 @@ import type { Cell } from "../../../api/contracts.ts";
 import { changeView } from "../routing/use-route.ts";
 import { TASK_LOOK } from "../states/tables.ts";
 
-export function MapPicker({ instances, picked }: { readonly instances: readonly Cell[]; readonly picked: number | null }) {
+export function MapPicker({
+  instances,
+  picked,
+}: {
+  readonly instances: readonly Cell[];
+  readonly picked: number | null;
+}) {
   return (
     <label className="map-picker">
       <span className="soft">Instance</span>

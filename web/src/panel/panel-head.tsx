@@ -18,7 +18,12 @@ export function PanelHead({ dagId, view, title, children }: Props) {
       <h2>{title}</h2>
       {children}
       {view !== undefined && (
-        <Link to={dagPlace(dagId, { ...view, ...rest })} className="button plain close" aria-label="Close details" title="Close (Esc)">
+        <Link
+          to={dagPlace(dagId, { ...view, ...rest })}
+          className="button plain close"
+          aria-label="Close details"
+          title="Close (Esc)"
+        >
           ✕
         </Link>
       )}

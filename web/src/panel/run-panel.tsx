@@ -9,7 +9,7 @@ import { RUN_LOOK, RUN_TYPE_WORD, TASK_LOOK } from "../states/tables.ts";
 import { formatInstant, formatInterval } from "../time/format.ts";
 import { Took, When } from "../time/when.tsx";
 import { useZone } from "../time/zone.tsx";
-import { Loading, Trouble } from "../ui/notice.tsx";
+import { Answer } from "../ui/answer.tsx";
 import { PanelHead } from "./panel-head.tsx";
 import { TemporalLink } from "./temporal-link.tsx";
 import { WaitingNote } from "./waiting-note.tsx";
@@ -25,7 +25,8 @@ const SEEN = 12;
 const UNDER_WAY: ReadonlySet<TaskState> = new Set(["running", "queued", "up_for_retry", "deferred"]);
 
 export function RunPanel({ dag, runId, view }: Props) {
-  const { data: run, error } = useRun(dag.dagId, runId);
+  const query = useRun(dag.dagId, runId);
+  const run = query.data;
   const { zone } = useZone();
   const title = run === undefined ? runId : `Run ${formatInstant(Date.parse(run.logicalDate), zone, false)}`;
   return (
@@ -33,13 +34,9 @@ export function RunPanel({ dag, runId, view }: Props) {
       <PanelHead dagId={dag.dagId} view={view} title={title}>
         {run !== undefined && <TemporalLink url={run.temporalUrl} />}
       </PanelHead>
-      {run !== undefined ? (
-        <RunBody run={run} view={view} />
-      ) : error === null ? (
-        <Loading what="the run" />
-      ) : (
-        <Trouble what={`run ${runId}`} error={error} />
-      )}
+      <Answer query={query} what={`run ${runId}`}>
+        {(data) => <RunBody run={data} view={view} />}
+      </Answer>
     </>
   );
 }
@@ -64,7 +61,9 @@ function RunBody({ run, view }: { readonly run: RunDetail; readonly view: DagVie
       {ownWait !== undefined && ownWait.reason !== run.reason && <WaitingNote waiting={ownWait} />}
       <dl className="facts">
         <dt>Interval</dt>
-        <dd className="number">{formatInterval(Date.parse(run.interval.start), Date.parse(run.interval.end), zone)}</dd>
+        <dd className="number">
+          {formatInterval(Date.parse(run.interval.start), Date.parse(run.interval.end), zone)}
+        </dd>
         <dt>Kind</dt>
         <dd>
           {RUN_TYPE_WORD[run.runType]}
@@ -82,7 +81,10 @@ function RunBody({ run, view }: { readonly run: RunDetail; readonly view: DagVie
             </dd>
             <dt>Took</dt>
             <dd className="number">
-              <Took from={Date.parse(run.startedAt)} to={run.endedAt === null ? null : Date.parse(run.endedAt)} />
+              <Took
+                from={Date.parse(run.startedAt)}
+                to={run.endedAt === null ? null : Date.parse(run.endedAt)}
+              />
               {run.endedAt === null ? " so far" : ""}
             </dd>
           </>
@@ -108,7 +110,9 @@ function RunBody({ run, view }: { readonly run: RunDetail; readonly view: DagVie
 
 /** How many tasks are in which state. */
 function TaskTally({ cells }: { readonly cells: readonly Cell[] }) {
-  const counts = TASK_STATES.map((state) => [state, cells.filter((cell) => cell.state === state).length] as const);
+  const counts = TASK_STATES.map(
+    (state) => [state, cells.filter((cell) => cell.state === state).length] as const,
+  );
   return (
     <ul className="tally" aria-label="Tasks by state">
       {counts

@@ -19,7 +19,9 @@ export function TaskInfo({ dag, taskId, view }: Props) {
     <>
       <PanelHead dagId={dag.dagId} view={view} title={taskId} />
       {task === undefined ? (
-        <Notice title="Not in the current version">Pick a cell of an older run to see what this task did.</Notice>
+        <Notice title="Not in the current version">
+          Pick a cell of an older run to see what this task did.
+        </Notice>
       ) : (
         <>
           {task.doc !== "" && <p className="prose">{task.doc}</p>}
@@ -30,7 +32,15 @@ export function TaskInfo({ dag, taskId, view }: Props) {
   );
 }
 
-export function TaskFacts({ dag, task, view }: { readonly dag: DagDetail; readonly task: GraphTask; readonly view: DagView }) {
+export function TaskFacts({
+  dag,
+  task,
+  view,
+}: {
+  readonly dag: DagDetail;
+  readonly task: GraphTask;
+  readonly view: DagView;
+}) {
   const edges = dag.graph?.edges ?? [];
   const upstream = edges.filter((edge) => edge.to === task.id).map((edge) => edge.from);
   const downstream = edges.filter((edge) => edge.from === task.id).map((edge) => edge.to);
@@ -52,8 +62,8 @@ export function TaskFacts({ dag, task, view }: { readonly dag: DagDetail; readon
       <dd>{task.executionTimeoutMs === null ? "none" : formatDuration(task.executionTimeoutMs)}</dd>
       <dt>Pool</dt>
       <dd>
-        <Link to={{ page: "pools" }}>{task.pool}</Link>, {task.poolSlots} {task.poolSlots === 1 ? "slot" : "slots"}, priority{" "}
-        {task.priorityWeight}
+        <Link to={{ page: "pools" }}>{task.pool}</Link>, {task.poolSlots}{" "}
+        {task.poolSlots === 1 ? "slot" : "slots"}, priority {task.priorityWeight}
       </dd>
       <dt>Queue</dt>
       <dd>{task.queue}</dd>
@@ -68,7 +78,15 @@ function retriesInWords(task: GraphTask): string {
   return `${task.retries}, after ${formatDuration(task.retryDelayMs)}${growth}${most}`;
 }
 
-function TaskLinks({ dagId, ids, view }: { readonly dagId: string; readonly ids: readonly string[]; readonly view: DagView }) {
+function TaskLinks({
+  dagId,
+  ids,
+  view,
+}: {
+  readonly dagId: string;
+  readonly ids: readonly string[];
+  readonly view: DagView;
+}) {
   if (ids.length === 0) return <>none</>;
   return (
     <>

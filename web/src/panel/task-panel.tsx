@@ -7,7 +7,7 @@ import { StateWord } from "../states/state-mark.tsx";
 import { TASK_LOOK } from "../states/tables.ts";
 import { formatInstant } from "../time/format.ts";
 import { useZone } from "../time/zone.tsx";
-import { Loading, Trouble } from "../ui/notice.tsx";
+import { Answer } from "../ui/answer.tsx";
 import { MapPicker } from "./map-picker.tsx";
 import { PanelHead } from "./panel-head.tsx";
 import { TaskFacts } from "./task-info.tsx";
@@ -27,7 +27,8 @@ export function TaskPanel({ dag, runId, taskId, view }: Props) {
   const { data: run } = useRun(dag.dagId, runId);
   const instances = run?.cells.filter((cell) => cell.taskId === taskId && cell.mapIndex >= 0) ?? [];
   const mapIndex = view.mapIndex ?? instances[0]?.mapIndex ?? null;
-  const { data, error } = useTries(dag.dagId, runId, taskId, mapIndex);
+  const query = useTries(dag.dagId, runId, taskId, mapIndex);
+  const { data } = query;
   const { zone } = useZone();
   const task = dag.graph?.tasks.find((one) => one.id === taskId);
   const runTitle = run === undefined ? runId : formatInstant(Date.parse(run.logicalDate), zone, false);
@@ -40,26 +41,27 @@ export function TaskPanel({ dag, runId, taskId, view }: Props) {
         {data !== undefined && <StateWord look={TASK_LOOK[data.state]} />}
         <span className="soft">
           in run{" "}
-          <Link to={dagPlace(dag.dagId, { ...view, taskId: null, mapIndex: null, tryNumber: null })} className="number">
+          <Link
+            to={dagPlace(dag.dagId, { ...view, taskId: null, mapIndex: null, tryNumber: null })}
+            className="number"
+          >
             {runTitle}
           </Link>
         </span>
       </p>
       {instances.length > 0 && <MapPicker instances={instances} picked={mapIndex} />}
-      {data !== undefined ? (
-        <>
-          {data.waiting !== null && <WaitingNote waiting={data.waiting} />}
-          {data.tries.length === 0 ? (
-            <p className="soft">{TASK_LOOK[data.state].meaning}. It has no tries.</p>
-          ) : (
-            <TriesView dagId={dag.dagId} runId={runId} list={data} picked={view.tryNumber} />
-          )}
-        </>
-      ) : error === null ? (
-        <Loading what="the tries" />
-      ) : (
-        <Trouble what="the tries" error={error} />
-      )}
+      <Answer query={query} what="the tries">
+        {(list) => (
+          <>
+            {list.waiting !== null && <WaitingNote waiting={list.waiting} />}
+            {list.tries.length === 0 ? (
+              <p className="soft">{TASK_LOOK[list.state].meaning}. It has no tries.</p>
+            ) : (
+              <TriesView dagId={dag.dagId} runId={runId} list={list} picked={view.tryNumber} />
+            )}
+          </>
+        )}
+      </Answer>
       {task !== undefined && (
         <details className="more">
           <summary>How the task is defined now</summary>

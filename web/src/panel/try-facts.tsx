@@ -6,7 +6,8 @@ import { Took, When } from "../time/when.tsx";
 
 export function TryFacts({ one }: { readonly one: Try }) {
   const { startedAt, endedAt, queuedAt } = one;
-  const waited = queuedAt !== null && startedAt !== null ? Date.parse(startedAt) - Date.parse(queuedAt) : null;
+  const waited =
+    queuedAt !== null && startedAt !== null ? Date.parse(startedAt) - Date.parse(queuedAt) : null;
   return (
     <>
       <dl className="facts">
@@ -19,7 +20,9 @@ export function TryFacts({ one }: { readonly one: Try }) {
             <dt>Started</dt>
             <dd className="number">
               <When at={Date.parse(startedAt)} />
-              {waited !== null && waited >= 1000 && <span className="soft"> after waiting {formatDuration(waited)}</span>}
+              {waited !== null && waited >= 1000 && (
+                <span className="soft"> after waiting {formatDuration(waited)}</span>
+              )}
             </dd>
             <dt>Took</dt>
             <dd className="number">

@@ -8,7 +8,8 @@ export function WaitingNote({ waiting }: { readonly waiting: Waiting }) {
   return (
     <p className="why">
       <strong>Why it waits: </strong>
-      {waiting.reason ?? (waiting.pool === null ? "as many runs of the DAG are active as it allows" : `${slots} asked for`)}
+      {waiting.reason ??
+        (waiting.pool === null ? "as many runs of the DAG are active as it allows" : `${slots} asked for`)}
       {waiting.pool !== null && (
         <>
           {" · "}

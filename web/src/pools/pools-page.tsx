@@ -2,17 +2,24 @@ import type { Pool } from "../../../api/contracts.ts";
 import { usePools } from "../api/queries.ts";
 import { Link } from "../routing/link.tsx";
 import { dagPlace } from "../routing/use-route.ts";
-import { Loading, Notice, Trouble } from "../ui/notice.tsx";
+import { Answer } from "../ui/answer.tsx";
+import { Notice } from "../ui/notice.tsx";
 
 export function PoolsPage() {
-  const { data, error } = usePools();
-  if (data === undefined) return error === null ? <Loading what="pools" /> : <Trouble what="pools" error={error} />;
-  if (data.pools.length === 0) return <Notice title="No pools">Tasks that name no pool use default_pool.</Notice>;
+  return (
+    <Answer query={usePools()} what="pools">
+      {({ pools }) => <PoolTable pools={pools} />}
+    </Answer>
+  );
+}
+
+function PoolTable({ pools }: { readonly pools: readonly Pool[] }) {
+  if (pools.length === 0) return <Notice title="No pools">Tasks that name no pool use default_pool.</Notice>;
   return (
     <>
       <div className="list-head">
         <h1>Pools</h1>
-        <span className="soft number">{data.pools.length}</span>
+        <span className="soft number">{pools.length}</span>
       </div>
       <table className="sheet pools">
         <thead>
@@ -34,7 +41,7 @@ export function PoolsPage() {
           </tr>
         </thead>
         <tbody>
-          {data.pools.map((pool) => (
+          {pools.map((pool) => (
             <PoolRow key={pool.name} pool={pool} />
           ))}
         </tbody>
@@ -51,7 +58,9 @@ function PoolRow({ pool }: { readonly pool: Pool }) {
         <strong>{pool.name}</strong>
         {!pool.exists && <span className="tag bad">does not exist</span>}
         <div className="soft small">
-          {pool.exists ? pool.description : "Tasks name it and wait; make the pool or rename it in the DAG file."}
+          {pool.exists
+            ? pool.description
+            : "Tasks name it and wait; make the pool or rename it in the DAG file."}
         </div>
         {pool.impossible.map((one) => (
           <div key={`${one.dagId} ${one.runId} ${one.taskId} ${one.mapIndex}`} className="small bad-text">
@@ -63,7 +72,12 @@ function PoolRow({ pool }: { readonly pool: Pool }) {
         ))}
       </th>
       <td>
-        <meter min={0} max={Math.max(pool.slots, 1)} value={Math.min(pool.used, pool.slots)} aria-label={`${pool.name} in use`} />
+        <meter
+          min={0}
+          max={Math.max(pool.slots, 1)}
+          value={Math.min(pool.used, pool.slots)}
+          aria-label={`${pool.name} in use`}
+        />
       </td>
       <td className="figure">{pool.used}</td>
       <td className="figure">{pool.slots}</td>

@@ -68,13 +68,21 @@ export function parseRoute(pathname: string, search: string): Route {
 }
 
 function parsePlace(pathname: string, query: URLSearchParams): Place {
-  const [first = "dags", ...rest] = pathname.split("/").filter((part) => part !== "").map(decode);
+  const [first = "dags", ...rest] = pathname
+    .split("/")
+    .filter((part) => part !== "")
+    .map(decode);
   if (first === "dags" && rest.length === 0) {
-    return { page: "dags", search: query.get("q") ?? "", filter: oneOf(DAG_FILTERS, query.get("show")) ?? "all" };
+    return {
+      page: "dags",
+      search: query.get("q") ?? "",
+      filter: oneOf(DAG_FILTERS, query.get("show")) ?? "all",
+    };
   }
   if (first === "dags" && rest.length === 1) return { page: "dag", dagId: rest[0]!, view: parseView(query) };
   if (first === "pools" && rest.length === 0) return { page: "pools" };
-  if (first === "import-errors" && rest.length === 0) return { page: "import-errors", file: query.get("file") };
+  if (first === "import-errors" && rest.length === 0)
+    return { page: "import-errors", file: query.get("file") };
   return { page: "unknown", path: pathname };
 }
 

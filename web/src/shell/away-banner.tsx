@@ -1,14 +1,21 @@
 import { useSyncExternalStore } from "react";
-import { reachability } from "../api/fetch.ts";
+import { trouble } from "../api/client.ts";
 import { Banner } from "../ui/banner.tsx";
 
 /** Polling goes on, so the next answer takes the banner away; what was read before stays on the page. */
 export function AwayBanner() {
-  const reachable = useSyncExternalStore(reachability.subscribe, reachability.read);
-  if (reachable) return null;
+  const now = useSyncExternalStore(trouble.subscribe, trouble.read);
+  if (now === null) return null;
   return (
     <Banner tone="bad" live>
-      <strong>Cannot reach the API; retrying.</strong> What you see may be out of date.
+      {now.kind === "away" ? (
+        <strong>Cannot reach the API; retrying.</strong>
+      ) : (
+        <>
+          <strong>The API cannot answer; retrying.</strong> It says: {now.message}.
+        </>
+      )}{" "}
+      What you see may be out of date.
     </Banner>
   );
 }

@@ -6,7 +6,13 @@ import { ZoneSelect } from "./zone-select.tsx";
 
 const HOME = { page: "dags", search: "", filter: "all" } as const;
 
-export function Header({ dagZone, onHelp }: { readonly dagZone: string | null; readonly onHelp: () => void }) {
+export function Header({
+  dagZone,
+  onHelp,
+}: {
+  readonly dagZone: string | null;
+  readonly onHelp: () => void;
+}) {
   const { page } = useRoute().place;
   const failed = useImportErrors().data?.errors.length ?? 0;
   const temporal = useHealth().data?.temporal.web ?? null;

@@ -8,7 +8,13 @@ export function ThemeChoice() {
   const next = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length] ?? "system";
   const label = `Theme: ${theme}. Switch to ${next}`;
   return (
-    <button type="button" className="button plain" onClick={() => choose(next)} aria-label={label} title={label}>
+    <button
+      type="button"
+      className="button plain"
+      onClick={() => choose(next)}
+      aria-label={label}
+      title={label}
+    >
       <span aria-hidden="true">{ICON[theme]}</span>
     </button>
   );

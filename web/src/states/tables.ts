@@ -29,14 +29,42 @@ const DASH = "M3 6h6";
 
 export const TASK_LOOK = {
   none: { word: "not started", meaning: "Waits for its upstream tasks", mark: "", tone: "none" },
-  queued: { word: "queued", meaning: "Asked for a slot and waits for it", mark: DOTS, tone: "queued", live: true },
+  queued: {
+    word: "queued",
+    meaning: "Asked for a slot and waits for it",
+    mark: DOTS,
+    tone: "queued",
+    live: true,
+  },
   running: { word: "running", meaning: "Its body runs on a worker", mark: PLAY, tone: "running", live: true },
-  deferred: { word: "deferred", meaning: "Waits for an event, holding no worker", mark: CLOCK, tone: "deferred", live: true },
-  up_for_retry: { word: "up for retry", meaning: "Failed, and will be tried again", mark: RETRY, tone: "retry", live: true },
+  deferred: {
+    word: "deferred",
+    meaning: "Waits for an event, holding no worker",
+    mark: CLOCK,
+    tone: "deferred",
+    live: true,
+  },
+  up_for_retry: {
+    word: "up for retry",
+    meaning: "Failed, and will be tried again",
+    mark: RETRY,
+    tone: "retry",
+    live: true,
+  },
   success: { word: "success", meaning: "Ended well", mark: CHECK, tone: "success" },
   failed: { word: "failed", meaning: "Failed, and no retry is left", mark: CROSS, tone: "failed" },
-  upstream_failed: { word: "upstream failed", meaning: "Not run, because a task before it failed", mark: UP, tone: "upstream" },
-  skipped: { word: "skipped", meaning: "Left out by a branch or by its trigger rule", mark: SKIP, tone: "skipped" },
+  upstream_failed: {
+    word: "upstream failed",
+    meaning: "Not run, because a task before it failed",
+    mark: UP,
+    tone: "upstream",
+  },
+  skipped: {
+    word: "skipped",
+    meaning: "Left out by a branch or by its trigger rule",
+    mark: SKIP,
+    tone: "skipped",
+  },
   cancelled: { word: "cancelled", meaning: "Stopped by someone", mark: STOP, tone: "cancelled" },
   removed: { word: "removed", meaning: "No longer part of the DAG", mark: DASH, tone: "removed" },
 } as const satisfies Record<TaskState, Look>;
@@ -53,10 +81,20 @@ export const TRY_LOOK = {
   running: { word: "running", meaning: "The body runs", mark: PLAY, tone: "running", live: true },
   success: { word: "success", meaning: "Ended well", mark: CHECK, tone: "success" },
   failed: { word: "failed", meaning: "The body threw an error", mark: CROSS, tone: "failed" },
-  timed_out: { word: "timed out", meaning: "Ran longer than its execution time-out", mark: CLOCK, tone: "failed" },
+  timed_out: {
+    word: "timed out",
+    meaning: "Ran longer than its execution time-out",
+    mark: CLOCK,
+    tone: "failed",
+  },
   skipped: { word: "skipped", meaning: "The body asked to be skipped", mark: SKIP, tone: "skipped" },
   lost: { word: "lost", meaning: "Its worker died", mark: CROSS, tone: "failed" },
-  requeued: { word: "requeued", meaning: "Handed back unharmed; no retry was used up", mark: RETRY, tone: "queued" },
+  requeued: {
+    word: "requeued",
+    meaning: "Handed back unharmed; no retry was used up",
+    mark: RETRY,
+    tone: "queued",
+  },
   cancelled: { word: "cancelled", meaning: "Stopped by someone", mark: STOP, tone: "cancelled" },
 } as const satisfies Record<TryState, Look>;
 

@@ -72,7 +72,8 @@ export function formatInterval(startAt: number, endAt: number, zone: string): st
   if (endAt <= startAt) return formatInstant(startAt, zone, false);
   const start = formatInstant(startAt, zone, false);
   const end = formatInstant(endAt, zone, false);
-  if (start.endsWith(" 00:00") && end.endsWith(" 00:00")) return `${start.slice(0, 10)} → ${end.slice(0, 10)}`;
+  if (start.endsWith(" 00:00") && end.endsWith(" 00:00"))
+    return `${start.slice(0, 10)} → ${end.slice(0, 10)}`;
   return start.slice(0, 10) === end.slice(0, 10) ? `${start} → ${end.slice(11)}` : `${start} → ${end}`;
 }
 
@@ -116,10 +117,19 @@ export type WallResult =
 export function parseWall(text: string, zone: string): WallResult {
   const m = /^(\d{4,6})-(\d\d)-(\d\d)[T ](\d\d):(\d\d)(?::(\d\d)(?:\.\d+)?)?$/.exec(text.trim());
   if (m === null) return { kind: "unreadable" };
-  const naive = Date.UTC(Number(m[1]), Number(m[2]) - 1, Number(m[3]), Number(m[4]), Number(m[5]), Number(m[6] ?? 0));
+  const naive = Date.UTC(
+    Number(m[1]),
+    Number(m[2]) - 1,
+    Number(m[3]),
+    Number(m[4]),
+    Number(m[5]),
+    Number(m[6] ?? 0),
+  );
   const day = 86_400_000;
   const offsets = new Set([naive - day, naive, naive + day].map((at) => asIfUtc(wallClock(at, zone)) - at));
-  const matches = [...offsets].map((offset) => naive - offset).filter((at) => asIfUtc(wallClock(at, zone)) === naive);
+  const matches = [...offsets]
+    .map((offset) => naive - offset)
+    .filter((at) => asIfUtc(wallClock(at, zone)) === naive);
   const first = matches.toSorted((a, b) => a - b)[0];
   return first === undefined ? { kind: "gap" } : { kind: "instant", at: first, twice: matches.length > 1 };
 }

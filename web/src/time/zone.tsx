@@ -25,7 +25,13 @@ export function chooseZone(choice: ZoneChoice): void {
 }
 
 /** `dagZone` is null where no single DAG is open: its choice then means UTC. */
-export function ZoneProvider({ dagZone, children }: { readonly dagZone: string | null; readonly children: ReactNode }) {
+export function ZoneProvider({
+  dagZone,
+  children,
+}: {
+  readonly dagZone: string | null;
+  readonly children: ReactNode;
+}) {
   const { zone: inUrl } = useRoute();
   const choice = inUrl ?? remembered();
   const zone = choice === "local" ? LOCAL_ZONE : choice === "dag" ? (dagZone ?? "UTC") : "UTC";

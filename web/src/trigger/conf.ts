@@ -9,7 +9,10 @@ export function parseConf(text: string): ConfResult {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    return { kind: "wrong", message: `Not JSON: ${whereIn(text, error instanceof Error ? error.message : String(error))}` };
+    return {
+      kind: "wrong",
+      message: `Not JSON: ${whereIn(text, error instanceof Error ? error.message : String(error))}`,
+    };
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     return { kind: "wrong", message: 'Conf is an object, such as {"region": "north"}' };

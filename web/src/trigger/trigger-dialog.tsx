@@ -74,7 +74,9 @@ export function TriggerDialog({ dag, onClose, onOpenRun }: Props) {
             <span className="help">A JSON object the tasks read as their conf; empty for none</span>
           )}
         </label>
-        {dag.paused && <p className="help">The DAG is paused; a run triggered by hand starts all the same.</p>}
+        {dag.paused && (
+          <p className="help">The DAG is paused; a run triggered by hand starts all the same.</p>
+        )}
         {trigger.error !== null && <TriggerError error={trigger.error} onOpenRun={onOpenRun} />}
         <div className="dialog-foot">
           <button type="button" className="button" onClick={onClose}>
@@ -89,9 +91,16 @@ export function TriggerDialog({ dag, onClose, onOpenRun }: Props) {
   );
 }
 
-function DateHelp({ when, zone }: { readonly when: ReturnType<typeof parseWall> | null; readonly zone: string }) {
+function DateHelp({
+  when,
+  zone,
+}: {
+  readonly when: ReturnType<typeof parseWall> | null;
+  readonly zone: string;
+}) {
   if (when === null) return <span className="help">In {zone}; empty means now</span>;
-  if (when.kind === "gap") return <span className="wrong">The clocks of {zone} leave this time out; pick another</span>;
+  if (when.kind === "gap")
+    return <span className="wrong">The clocks of {zone} leave this time out; pick another</span>;
   if (when.kind === "unreadable") return <span className="wrong">Give date and time</span>;
   const twice = when.twice ? `, the first of two (${formatOffset(when.at, zone)})` : "";
   return (
@@ -103,7 +112,13 @@ function DateHelp({ when, zone }: { readonly when: ReturnType<typeof parseWall> 
   );
 }
 
-function TriggerError({ error, onOpenRun }: { readonly error: Error; readonly onOpenRun: (runId: string) => void }) {
+function TriggerError({
+  error,
+  onOpenRun,
+}: {
+  readonly error: Error;
+  readonly onOpenRun: (runId: string) => void;
+}) {
   const existing = error instanceof ApiError && error.status === 409 ? error.details["runId"] : undefined;
   return (
     <div className="error-block" role="alert">
