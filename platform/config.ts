@@ -40,6 +40,7 @@ export const SETTINGS = {
     "localhost, 127.0.0.1, ::1",
     "further host names by which the API may be called, comma-separated",
   ),
+  apiUrl: setting("MERIDIAN_API", optionalText, "the one that runs from MERIDIAN_HOME", "API that commands talk to"),
   databaseUrl: setting("DATABASE_URL", optionalText, "embedded", "PostgreSQL to use instead of the embedded one"),
   readerUrl: setting("MERIDIAN_READER_URL", optionalText, "DATABASE_URL", "replica for reads of the grid"),
   databaseConnections: setting("MERIDIAN_DATABASE_CONNECTIONS", count(12, 2), "12", "connections of one process"),

@@ -23,7 +23,7 @@ export const LAYOUT: Record<string, FolderRule> = {
     packages: ["node:", "@temporalio/activity", "@temporalio/common", "pg", "tsx"],
   },
   db: { folders: ["core"], packages: ["node:fs", "node:url", "node:path", "pg"] },
-  client: { folders: ["core", "platform", "db"], typesOnly: [], packages: ["@temporalio/client", "@temporalio/common"] },
+  client: { folders: ["core", "platform", "db", "workflows"], typesOnly: [], packages: ["@temporalio/client", "@temporalio/common"] },
   api: { folders: ["core", "db", "client", "platform"], packages: ["hono", "@hono/", "zod", "node:"] },
   web: { folders: ["core"], typesOnly: ["api"], packages: ["react", "react-dom", "@tanstack/", "hono/client", "vite", "@vitejs/"] },
   platform: { folders: ["core"], packages: ["node:", "zod", "pg", "pino", "@temporalio/"] },
@@ -32,7 +32,7 @@ export const LAYOUT: Record<string, FolderRule> = {
     packages: ["node:", "@temporalio/", "pg"],
   },
   cli: {
-    folders: ["core", "authoring", "processor", "schedules", "activities", "worker", "db", "client", "api", "platform"],
+    folders: ["core", "authoring", "processor", "schedules", "activities", "worker", "db", "client", "api", "platform", "web"],
     packages: ["node:", "commander", "@temporalio/client", "@hono/", "hono", "vite", "tsx", "pg"],
   },
   bench: { folders: ["*"], packages: ["*"] },

@@ -1,0 +1,110 @@
+import type { Command } from "commander";
+import { runLocally, type LocalRun } from "../authoring/local.ts";
+import { connectionsFrom } from "../authoring/connection.ts";
+import { checkRequestedId } from "../core/ids.ts";
+import { NotFound, Refused } from "../core/errors.ts";
+import { readConfig } from "../platform/config.ts";
+import { loadDags } from "../processor/validate.ts";
+import { apiClient } from "./api-url.ts";
+import { printRows, type Format } from "./output.ts";
+
+interface Output {
+  readonly output: Format;
+}
+
+/** `meridian dags …`: the names Airflow users know. */
+export function dagCommands(program: Command): void {
+  const dags = program.command("dags").description("DAGs: list, trigger, pause, test");
+  withOutput(dags.command("list").description("all DAGs with schedule, state and next run"))
+    .option("--search <text>", "part of an id")
+    .action(async ({ output, search }: Output & { search?: string }) => {
+      const api = apiClient(readConfig());
+      const rows = [];
+      for (let after: string | undefined, more = true; more; ) {
+        const answer = await api.dags.$get({ query: { limit: "1000", ...(search && { search }), ...(after && { after }) } });
+        const page = await answer.json();
+        rows.push(...page.dags);
+        after = page.after ?? undefined;
+        more = page.after !== null;
+      }
+      const shown = output === "json" ? rows : rows.map((dag) => ({ ...dag, lastRun: dag.lastRuns.at(-1)?.state ?? null }));
+      printRows(shown, output, ["dagId", "schedule", "paused", "nextDueAt", "lastRun", "owner"]);
+    });
+  withOutput(dags.command("trigger <dag>").description("create and start a run"))
+    .option("--logical-date <instant>", "ISO instant; default: now")
+    .option("--conf <json>", "JSON object handed to the tasks as `conf`", "{}")
+    .action(async (dag: string, { output, logicalDate, conf }: Output & { logicalDate?: string; conf: string }) => {
+      const dagId = checkRequestedId("dag", dag);
+      const api = apiClient(readConfig());
+      const json = { conf: jsonObject(conf), ...(logicalDate && { logicalDate }) };
+      const run = await (await api.dags[":dagId"].runs.$post({ param: { dagId }, json })).json();
+      printRows([run], output, ["dagId", "runId", "state", "workflowId"]);
+    });
+  for (const action of ["pause", "unpause"] as const) {
+    dags
+      .command(`${action} <dag>`)
+      .description(action === "pause" ? "create no more runs by schedule" : "create runs by schedule again")
+      .option("--reason <text>", "why")
+      .action(async (dag: string, { reason }: { reason?: string }) => {
+        const param = { dagId: checkRequestedId("dag", dag) };
+        const one = apiClient(readConfig()).dags[":dagId"];
+        if (action === "pause") await one.pause.$post({ param, json: reason === undefined ? {} : { reason } });
+        else await one.unpause.$post({ param });
+        console.log(`${dag} is ${action}d`);
+      });
+  }
+  withOutput(dags.command("test <file>").description("run a DAG in this process, without any server"))
+    .option("--dag <id>", "which DAG, when the file has several")
+    .option("--interval <date>", "logical date, e.g. 2015-12-09; default: now")
+    .option("--conf <json>", "JSON object handed to the tasks as `conf`", "{}")
+    .action(async (file: string, options: Output & { dag?: string; interval?: string; conf: string }) => {
+      const run = await testDag(file, options);
+      if (options.output === "json") console.log(JSON.stringify(run, null, 2));
+      if (run.state !== "success") process.exitCode = 1;
+    });
+}
+
+function withOutput(command: Command): Command {
+  return command.option("--output <format>", "table or json", (value) => {
+    if (value !== "table" && value !== "json") throw new Refused("bad_option", `--output ${value}: expected table or json`);
+    return value;
+  }, "table");
+}
+
+function jsonObject(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  } catch {
+    // Told below.
+  }
+  throw new Refused("bad_conf", `--conf ${text}: expected a JSON object such as '{"city":"berlin"}'`);
+}
+
+async function testDag(
+  file: string,
+  options: Output & { dag?: string; interval?: string; conf: string },
+): Promise<LocalRun> {
+  const config = readConfig();
+  const dags = await loadDags(file);
+  const ids = dags.map((dag) => dag.graph.dagId);
+  const dag = options.dag === undefined && dags.length === 1 ? dags[0] : dags.find(({ graph }) => graph.dagId === options.dag);
+  if (dag === undefined) {
+    throw new NotFound(
+      "no_dag",
+      options.dag === undefined
+        ? `${file} has ${ids.length} DAGs: name one of ${ids.join(", ")} with --dag`
+        : `${file} has no dag "${options.dag}"; it has ${ids.join(", ")}`,
+    );
+  }
+  const quiet = options.output === "json";
+  const run = await runLocally(dag, {
+    logicalAt: options.interval,
+    conf: jsonObject(options.conf),
+    connection: connectionsFrom(config.env),
+    log: (taskId, { level, text }) => (quiet ? undefined : console.log(`${taskId.padEnd(16)} ${level.padEnd(5)} ${text}`)),
+    onState: (taskId, state) => (quiet ? undefined : console.log(`${taskId.padEnd(16)} → ${state}`)),
+  });
+  if (!quiet) console.log(`\n${run.dagId} ${run.runId}: ${run.state}`);
+  return run;
+}

@@ -1,0 +1,154 @@
+import { existsSync, readFileSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { serve } from "@hono/node-server";
+import type { Client } from "@temporalio/client";
+import type pg from "pg";
+import { createApp } from "../api/app.ts";
+import type { LogReader } from "../api/deps.ts";
+import { createClient } from "../client/client.ts";
+import { Refused } from "../core/errors.ts";
+import type { Config } from "../platform/config.ts";
+import type { Life } from "../platform/life.ts";
+import type { Log } from "../platform/log.ts";
+import { formatLine } from "../platform/logs/format.ts";
+import type { LogStore } from "../platform/logs/store.ts";
+import { connectNative } from "../platform/temporal.ts";
+import { createProcessor } from "../processor/processor.ts";
+import { createDueRuns } from "../schedules/create-runs.ts";
+import { startWorker, type StartedWorker } from "../worker/worker.ts";
+import { rememberApi } from "./api-url.ts";
+import { temporalAddress } from "./resources.ts";
+
+const ROOT = fileURLToPath(new URL("../", import.meta.url));
+export const VERSION = (JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { version: string }).version;
+
+const clock = (): number => Date.now();
+
+export interface Shared {
+  readonly config: Config;
+  readonly pool: pg.Pool;
+  readonly logs: LogStore;
+  readonly log: Log;
+  readonly life: Life;
+}
+
+/** The worker of this process, over a connection of its own. */
+export async function startWorkerPart(shared: Shared): Promise<StartedWorker> {
+  const { config, life } = shared;
+  const connection = await connectNative(config, temporalAddress(config));
+  life.onEnd("worker connection", async () => await connection.close());
+  return await startWorker({ ...shared, connection, clock }, life);
+}
+
+/** Watches the DAG folder; what it stores is looked at by `createRuns` at once. Done after the first pass. */
+export async function startProcessorPart(
+  shared: Shared,
+  createDue: (dagIds: readonly string[]) => Promise<unknown>,
+): Promise<void> {
+  const { config, pool, log, life } = shared;
+  const folder = resolve(config.dags);
+  if (!existsSync(folder)) {
+    throw new Refused("no_dag_folder", `the DAG folder ${folder} does not exist: make it, or set MERIDIAN_DAGS`);
+  }
+  const processor = createProcessor({
+    pool,
+    folder,
+    home: resolve(config.home),
+    limits: { timeoutMs: config.importTimeoutMs },
+    log,
+    onStored: (dagIds) =>
+      createDue(dagIds).catch((error: unknown) => log.warn({ err: error }, "creating due runs failed; the clock will")),
+  });
+  life.onEnd("processor", async () => await processor.stop());
+  await processor.start();
+}
+
+/** Creates due runs from a process that has no worker. */
+export function dueCreator(shared: Shared, temporal: Client) {
+  const { config, pool } = shared;
+  return async (dagIds: readonly string[]): Promise<number> =>
+    await createDueRuns({ pool, temporal, taskQueue: config.taskQueue, eager: false, clock }, 0, 1, dagIds);
+}
+
+export interface ApiPart {
+  readonly url: string;
+}
+
+/** The API and the page. `worker` is given when it lives in the same process: runs start without a dispatch then. */
+export async function startApiPart(
+  shared: Shared,
+  temporal: Client,
+  createDue: (dagIds: readonly string[]) => Promise<unknown>,
+  options: { eager: boolean; temporalUi: string | null },
+): Promise<ApiPart> {
+  const { config, pool, logs, log, life } = shared;
+  const client = createClient({
+    pool,
+    temporal,
+    taskQueue: config.taskQueue,
+    eager: options.eager,
+    clock,
+    onDue: createDue,
+  });
+  const webFolder = join(ROOT, "web/dist");
+  const temporalUi = config.temporalUi ?? options.temporalUi;
+  const app = createApp({
+    db: pool,
+    client,
+    logs: textReader(logs),
+    clock,
+    temporalWeb: temporalUi === null ? null : { url: temporalUi, namespace: config.temporalNamespace },
+    allowedHosts: [...config.allowedHosts, config.host],
+    webFolder: existsSync(join(webFolder, "index.html")) ? webFolder : null,
+    version: VERSION,
+    log: (fields, message) => log.error(fields, message),
+  });
+  const port = await freePort(config.host, config.port);
+  const server = await new Promise<ReturnType<typeof serve>>((done) => {
+    const listening = serve({ fetch: app.fetch, hostname: config.host, port }, () => done(listening));
+  });
+  life.onEnd("API", async () => {
+    await new Promise<void>((done) => {
+      server.close(() => done());
+      if ("closeIdleConnections" in server) server.closeIdleConnections();
+      setTimeout(() => "closeAllConnections" in server && server.closeAllConnections(), 2_000).unref();
+    });
+  });
+  const host = config.host === "0.0.0.0" || config.host === "::" ? "127.0.0.1" : config.host;
+  const url = `http://${host}:${port}`;
+  rememberApi(config, url);
+  return { url };
+}
+
+/** What a person reads of a log: a line each, with its time and level. */
+function textReader(logs: LogStore): LogReader {
+  return {
+    async read(key, offset) {
+      const { lines, nextOffset, done } = await logs.read(key, offset);
+      return { text: lines.map(formatLine).join(""), nextOffset, done };
+    },
+  };
+}
+
+/** A default port that is taken gives the next free one; one given explicitly must be free. */
+async function freePort(host: string, given: number | undefined): Promise<number> {
+  if (given !== undefined) {
+    if (await isFree(host, given)) return given;
+    throw new Refused("port_taken", `port ${given} is taken on ${host}: end what listens there, or set MERIDIAN_PORT to another`);
+  }
+  for (let port = 8080; port < 8180; port++) if (await isFree(host, port)) return port;
+  throw new Refused("port_taken", `ports 8080 to 8179 are all taken on ${host}: set MERIDIAN_PORT to a free one`);
+}
+
+async function isFree(host: string, port: number): Promise<boolean> {
+  return await new Promise((done) => {
+    const probe = createServer();
+    probe.once("error", () => done(false));
+    probe.listen(port, host, () => {
+      const { port: got } = probe.address() as AddressInfo;
+      probe.close(() => done(got === port));
+    });
+  });
+}

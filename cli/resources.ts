@@ -1,0 +1,56 @@
+import { join, resolve } from "node:path";
+import type { Client } from "@temporalio/client";
+import type pg from "pg";
+import { Refused } from "../core/errors.ts";
+import { checkSchema } from "../db/migrate.ts";
+import type { Config } from "../platform/config.ts";
+import type { Life } from "../platform/life.ts";
+import type { Log } from "../platform/log.ts";
+import { createLocalLogStore } from "../platform/logs/local.ts";
+import type { LogStore } from "../platform/logs/store.ts";
+import { checkDatabase, createPool } from "../platform/pg.ts";
+import { connectClient } from "../platform/temporal.ts";
+
+/** What each process of Meridian is built from; all of it ends with `life`. */
+export async function openPool(config: Config, life: Life, log: Log, name: string): Promise<pg.Pool> {
+  const url = config.databaseUrl;
+  if (url === undefined) {
+    throw new Refused(
+      "no_database_url",
+      "DATABASE_URL is not set: name the PostgreSQL database of Meridian, or use `npm start`, which brings its own",
+    );
+  }
+  const pool = createPool({ url, max: config.databaseConnections, applicationName: `meridian-${name}` }, (error) =>
+    log.warn({ err: error }, "a database connection broke"),
+  );
+  life.onEnd("database connections", async () => await pool.end());
+  await checkDatabase(pool, url);
+  return pool;
+}
+
+/** As `openPool`, and refuses a schema that newer code has made. */
+export async function openCheckedPool(config: Config, life: Life, log: Log, name: string): Promise<pg.Pool> {
+  const pool = await openPool(config, life, log, name);
+  await checkSchema(pool);
+  return pool;
+}
+
+export function temporalAddress(config: Config): string {
+  if (config.temporalAddress !== undefined) return config.temporalAddress;
+  throw new Refused(
+    "no_temporal_address",
+    "TEMPORAL_ADDRESS is not set: name the Temporal server (host:port), or use `npm start`, which brings its own",
+  );
+}
+
+export async function openTemporal(config: Config, life: Life): Promise<Client> {
+  const client = await connectClient(config, temporalAddress(config));
+  life.onEnd("Temporal connection", async () => await client.connection.close());
+  return client;
+}
+
+export function openLogs(config: Config, life: Life): LogStore {
+  const logs = createLocalLogStore({ folder: join(resolve(config.home), "logs") });
+  life.onEnd("logs", async () => await logs.flush());
+  return logs;
+}

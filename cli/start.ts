@@ -1,0 +1,80 @@
+import { resolve } from "node:path";
+import { migrate } from "../db/migrate.ts";
+import type { Config } from "../platform/config.ts";
+import { startEmbedded, type Embedded } from "../platform/embedded/index.ts";
+import { Life, untilKilled } from "../platform/life.ts";
+import { createLog } from "../platform/log.ts";
+import { buildIfStale } from "../web/build-if-stale.ts";
+import { workflowBundle } from "../worker/bundle.ts";
+import { startApiPart, startProcessorPart, startWorkerPart, VERSION, type Shared } from "./parts.ts";
+import { openLogs, openPool, openTemporal } from "./resources.ts";
+import { setUpTemporal } from "./setup.ts";
+
+/** The whole product in one command: embedded servers (unless addresses are given), worker, processor, API, page. */
+export async function start(given: Config): Promise<void> {
+  const began = Date.now();
+  const say = (line: string): void => console.log(line);
+  const log = createLog(given.logLevel === "info" ? "warn" : given.logLevel, "meridian");
+  const life = new Life(log);
+  say(`Meridian ${VERSION} is starting …`);
+  const stopped = untilKilled((signal) => say(`\n${signal}: stopping; tries in flight get ${given.drainMs / 1000} s (again to end at once)`));
+  try {
+    const building = [buildIfStale(say), workflowBundle(say)];
+    for (const build of building) build.catch(() => undefined);
+    const embedded = await startEmbeddedParts(given, say);
+    life.onEnd("embedded servers", async () => await embedded.stop());
+    const config = withEmbedded(given, embedded);
+    const pool = await openPool(config, life, log, "start");
+    await migrate(pool);
+    await setUpTemporal(await openTemporal(config, life), config);
+    await Promise.all(building);
+
+    const shared: Shared = { config, pool, logs: openLogs(config, life), log, life };
+    const worker = await startWorkerPart(shared);
+    const createDue = async (dagIds: readonly string[]) => await worker.createDue(dagIds);
+    const api = await startApiPart(shared, worker.temporal, createDue, {
+      eager: true,
+      temporalUi: embedded.temporalUi,
+    });
+    await startProcessorPart(shared, createDue);
+    // Whatever came due while nothing ran; nobody waits for the next minute.
+    await worker.createDue();
+    say(`
+  The grid      ${api.url}
+  Temporal Web  ${config.temporalUi ?? embedded.temporalUi ?? "(set TEMPORAL_UI_URL)"}
+  DAG files     ${resolve(config.dags)}  (saved files are picked up)
+  Data          ${resolve(config.home)}  (npm run reset empties it)
+
+Ready after ${((Date.now() - began) / 1000).toFixed(1)} s. Ctrl-C stops everything in order.`);
+    await stopped;
+  } finally {
+    await life.end();
+  }
+  say("Stopped. The next start finds its data.");
+}
+
+async function startEmbeddedParts(config: Config, log: (line: string) => void): Promise<Embedded> {
+  return await startEmbedded({
+    home: resolve(config.home),
+    postgres: config.databaseUrl === undefined,
+    temporal: config.temporalAddress === undefined,
+    postgresPort: config.postgresPort,
+    temporalPort: config.temporalPort,
+    temporalUiPort: config.temporalUiPort,
+    databases: ["meridian", "weather"],
+    env: config.env,
+    log,
+  });
+}
+
+/** The embedded addresses take the places of those not given; the example's connection is among them. */
+function withEmbedded(config: Config, embedded: Embedded): Config {
+  const databaseUrl = config.databaseUrl ?? embedded.databaseUrl("meridian") ?? undefined;
+  const weather = embedded.databaseUrl("weather");
+  return {
+    ...config,
+    databaseUrl,
+    temporalAddress: config.temporalAddress ?? embedded.temporalAddress ?? undefined,
+    connections: { ...(weather === null ? {} : { weather }), ...config.connections },
+  };
+}
