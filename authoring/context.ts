@@ -5,10 +5,10 @@ import type { Log, TaskContext } from "./types.ts";
 /** What the surroundings give to a body. */
 export interface BodyServices {
   /** Takes one line of the try's log. */
-  log(level: LogLine["level"], text: string): void;
+  readonly log: (level: LogLine["level"], text: string) => void;
   readonly signal: AbortSignal;
   /** The connection text of this name; throws when there is none. */
-  connection(name: string): string;
+  readonly connection: (name: string) => string;
 }
 
 /**

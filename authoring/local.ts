@@ -151,7 +151,7 @@ class Local {
   #perform(effect: Effect): void {
     switch (effect.kind) {
       case "request":
-        this.#waiting.push(effect);
+        this.#waiting.push({ task: effect.task, try: effect.try });
         this.#setState(effect.task, "queued");
         break;
       case "start":

@@ -15,9 +15,9 @@ export interface TaskRef<out T> {
   readonly id: string;
   readonly dagId: string;
   /** These tasks wait for this one. Returns this task. */
-  before(...later: readonly TaskRef<unknown>[]): TaskRef<T>;
+  readonly before: (...later: readonly TaskRef<unknown>[]) => TaskRef<T>;
   /** This task waits for these. Returns this task. */
-  after(...earlier: readonly TaskRef<unknown>[]): TaskRef<T>;
+  readonly after: (...earlier: readonly TaskRef<unknown>[]) => TaskRef<T>;
   /** Exists for the compiler only. */
   readonly [OUTPUT]?: T;
 }
@@ -114,10 +114,10 @@ export interface DagOptions {
 
 /** Writes to the log of this try. Values that are not text are shown as JSON, errors with their stack. */
 export interface Log {
-  debug(...parts: readonly unknown[]): void;
-  info(...parts: readonly unknown[]): void;
-  warn(...parts: readonly unknown[]): void;
-  error(...parts: readonly unknown[]): void;
+  readonly debug: (...parts: readonly unknown[]) => void;
+  readonly info: (...parts: readonly unknown[]) => void;
+  readonly warn: (...parts: readonly unknown[]) => void;
+  readonly error: (...parts: readonly unknown[]) => void;
 }
 
 /** What a body is given. Times come from the run's interval, never from the clock, so that a rerun does the same. */
@@ -149,7 +149,7 @@ export interface TaskContext<V = Readonly<Record<string, unknown>>> {
   /** Aborted when the try is to stop: timed out, cancelled, cleared. Pass it on to `fetch` and the like. */
   readonly signal: AbortSignal;
   /** The connection text of this name, read where the task runs; throws when there is none. */
-  connection(name: string): string;
+  readonly connection: (name: string) => string;
 }
 
 /** A body as the runner calls it. */
