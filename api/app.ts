@@ -44,8 +44,8 @@ export function createApp(deps: AppDeps) {
   });
   const routes = apiRoutes(deps);
   app.route("/", routes);
-  const document = describeApi(routes, deps.version);
-  app.get("/api/openapi.json", (c) => c.json(document));
+  let document: ReturnType<typeof describeApi> | undefined;
+  app.get("/api/openapi.json", (c) => c.json((document ??= describeApi(routes, deps.version))));
   app.all("/api/*", (c) => problem(c, 404, "no_route", `there is no ${c.req.method} ${c.req.path}`));
   app.route("/", pageRoutes(deps.webFolder));
   return app;

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { createMiddleware } from "hono/factory";
-import type { StatusCode } from "hono/utils/http-status";
 import { Conflict, Refused } from "../core/errors.ts";
 import type { Db } from "../db/connection.ts";
 import { claimKey, releaseKey, storeAnswer } from "../db/read/answers.ts";
@@ -42,10 +41,10 @@ export const answerOnce = (db: Db) =>
       case "answered": {
         const { status, body } = claim.answer;
         if (claim.answer.fingerprint !== fingerprint) throw otherRequest(given);
-        c.header("Idempotency-Replayed", "true");
-        if (body === null) return c.body(null, status as StatusCode);
-        c.header("Content-Type", status < 400 ? "application/json" : PROBLEM_TYPE);
-        return c.body(JSON.stringify(body), status as StatusCode);
+        const headers = { "Idempotency-Replayed": "true" };
+        if (body === null) return new Response(null, { status, headers });
+        const type = status < 400 ? "application/json" : PROBLEM_TYPE;
+        return new Response(JSON.stringify(body), { status, headers: { ...headers, "Content-Type": type } });
       }
       case "mine": {
         c.set("claim", { at: claim.at, retaken: claim.retaken });

@@ -12,21 +12,20 @@ In a working tree, "npm start" builds the page.
 export function pageRoutes(folder: string | null) {
   const routes = new Hono();
   const root = folder ?? "";
-  const built = (): boolean => folder !== null && existsSync(join(folder, "index.html"));
-  routes.get("/assets/*", async (c, next) => {
-    if (!built()) return c.text(NOT_BUILT, 503);
-    const kept = () => c.header("Cache-Control", "public, max-age=31536000, immutable");
-    const file = await serveStatic({ root, onFound: kept })(c, next);
-    return file ?? c.text("no such file\n", 404);
-  });
-  routes.get("*", async (c, next) => {
-    if (!built()) return c.text(NOT_BUILT, 503);
-    const checked = () => c.header("Cache-Control", "no-cache");
-    const file = await serveStatic({ root, onFound: checked })(c, next);
-    if (file !== undefined) return file;
+  const file = serveStatic({ root });
+  const index = serveStatic({ root, path: "index.html" });
+  routes.get("*", async (c) => {
+    if (folder === null || !existsSync(join(folder, "index.html"))) return c.text(NOT_BUILT, 503);
+    const asset = c.req.path.startsWith("/assets/");
+    c.header("Cache-Control", asset ? "public, max-age=31536000, immutable" : "no-cache");
+    const found = await file(c, noNext);
+    if (found) return found;
+    c.header("Cache-Control", "no-cache");
     // Every other address is a view of the page.
-    return serveStatic({ root, path: "index.html", onFound: checked })(c, next);
+    return asset ? c.text("no such file\n", 404) : ((await index(c, noNext)) ?? c.text(NOT_BUILT, 503));
   });
   routes.all("*", (c) => problem(c, 405, "not_allowed", `${c.req.method} ${c.req.path} is not taken`));
   return routes;
 }
+
+const noNext = () => Promise.resolve();

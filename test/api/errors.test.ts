@@ -1,0 +1,78 @@
+import { expect, test } from "vitest";
+import {
+  Conflict,
+  DefinitionError,
+  NotFound,
+  Refused,
+  Retryable,
+  Terminal,
+  type MeridianError,
+} from "../../core/errors.ts";
+import { fakeClient, post, problemOf, testApp } from "./support.ts";
+
+const failing = (error: unknown, log: (...args: unknown[]) => void = () => {}) => {
+  const { client } = fakeClient();
+  const fail = () => Promise.reject(error as Error);
+  return testApp({ client: { ...client, pause: fail, trigger: fail }, log });
+};
+
+const KINDS: [MeridianError, number][] = [
+  [new DefinitionError("bad", "wrong text"), 422],
+  [new Refused("bad", "not so"), 400],
+  [new NotFound("bad", "nothing here"), 404],
+  [new Conflict("bad", "is there", { details: { runId: "r" } }), 409],
+  [new Retryable("bad", "later"), 503],
+  [new Terminal("bad", "never"), 500],
+];
+
+test.each(KINDS)("%s is %i with code, detail and details", async (error, status) => {
+  const response = await post(failing(error), "/dags/sales/pause", {});
+  expect(response.headers.get("Retry-After")).toBe(status === 503 ? "1" : null);
+  const problem = await problemOf(response, status);
+  expect(problem).toMatchObject({
+    code: "bad",
+    detail: error.message,
+    details: error.details,
+    type: "about:blank",
+  });
+});
+
+test("an unknown error leaves an id, and its text and stack stay in the log", async () => {
+  const logged: unknown[][] = [];
+  const error = new Error("password is hunter2");
+  const response = await post(
+    failing(error, (...args) => logged.push(args)),
+    "/dags/sales/runs",
+    {},
+  );
+  const problem = await problemOf(response, 500);
+  expect(problem.code).toBe("internal");
+  expect(JSON.stringify(problem)).not.toMatch(/hunter2|\.ts|at /);
+  expect(logged).toEqual([
+    [{ id: problem.details["id"], method: "POST", path: "/api/v1/dags/sales/runs", error }, "unknown error"],
+  ]);
+});
+
+test.each(["ECONNREFUSED", "57P01", "08006", "53300", "57014"])("database error %s is 503", async (code) => {
+  const problem = await problemOf(
+    await post(failing(Object.assign(new Error("x"), { code })), "/dags/sales/pause", {}),
+    503,
+  );
+  expect(problem.code).toBe("database_away");
+});
+
+test("text that the database cannot hold is 400", async () => {
+  const error = Object.assign(new Error("invalid byte sequence"), { code: "22021" });
+  expect((await problemOf(await post(failing(error), "/dags/sales/pause", {}), 400)).code).toBe("bad_text");
+});
+
+test.each([
+  ["GET", "/api/v1/nothing", 404],
+  ["GET", "/api/v2/dags", 404],
+  ["GET", "/api", 404],
+  ["PUT", "/api/v1/dags/sales", 404],
+  ["GET", "/api/v1/dags/", 404],
+  ["POST", "/dags", 405],
+])("%s %s is %i", async (method, path, status) => {
+  await problemOf(await testApp().request(path, { method }), status);
+});

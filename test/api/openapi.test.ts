@@ -1,0 +1,67 @@
+import { expect, test } from "vitest";
+import { testApp } from "./support.ts";
+
+interface Operation {
+  parameters?: { name: string; in: string; required?: boolean; schema: unknown }[];
+  responses: Record<string, unknown>;
+  summary?: string;
+}
+type Document = {
+  openapi: string;
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, unknown> };
+};
+
+const document = (await (await testApp().request("/api/openapi.json")).json()) as Document;
+const operations = Object.entries(document.paths).flatMap(([path, item]) =>
+  Object.entries(item).map(([method, operation]) => ({ path, method, operation })),
+);
+
+test("C1: the paths of the API", () => {
+  const list = operations.map(({ path, method, operation }) => {
+    const query = (operation.parameters ?? []).filter((p) => p.in === "query").map((p) => p.name);
+    const answers = Object.keys(operation.responses).join(" ");
+    return `${method} ${path}${query.length === 0 ? "" : ` ?${query.join("&")}`} → ${answers}`;
+  });
+  expect(list).toMatchInlineSnapshot(`
+    [
+      "get /api/v1/health → 200 503 default",
+      "get /api/v1/dags ?search&tag&state&paused&active&limit&after → 200 default",
+      "get /api/v1/dags/{dagId} → 200 default",
+      "post /api/v1/dags/{dagId}/pause → 200 default",
+      "post /api/v1/dags/{dagId}/unpause → 200 default",
+      "get /api/v1/dags/{dagId}/grid ?runs&before → 200 default",
+      "get /api/v1/runs ?state&limit&before → 200 default",
+      "get /api/v1/dags/{dagId}/runs ?state&limit&before → 200 default",
+      "post /api/v1/dags/{dagId}/runs → 201 default",
+      "get /api/v1/dags/{dagId}/runs/{runId} → 200 default",
+      "get /api/v1/dags/{dagId}/runs/{runId}/tasks/{taskId}/tries ?mapIndex → 200 default",
+      "get /api/v1/dags/{dagId}/runs/{runId}/tasks/{taskId}/tries/{try}/log ?mapIndex&offset → 200 default",
+      "get /api/v1/pools → 200 default",
+      "post /api/v1/pools/{name} → 200 201 default",
+      "delete /api/v1/pools/{name} → 204 default",
+      "get /api/v1/import-errors → 200 default",
+    ]
+  `);
+});
+
+test("it is OpenAPI 3.1, and every reference in it leads somewhere", () => {
+  expect(document.openapi).toBe("3.1.0");
+  const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map((m) => m[1]!);
+  expect(references.length).toBeGreaterThan(30);
+  for (const reference of references) {
+    const name = /^#\/components\/schemas\/(\w+)$/.exec(reference)?.[1];
+    expect(document.components.schemas, reference).toHaveProperty(name!);
+  }
+});
+
+test("every operation says what it does, its path parts and its errors", () => {
+  for (const { path, operation } of operations) {
+    expect(operation.summary).toBeTruthy();
+    const parts = [...path.matchAll(/\{(\w+)\}/g)].map((m) => m[1]);
+    const told = (operation.parameters ?? []).filter((p) => p.in === "path");
+    expect(told.map((p) => p.name)).toEqual(parts);
+    expect(told.every((p) => p.required === true && p.schema !== undefined)).toBe(true);
+    expect(operation.responses).toHaveProperty("default");
+  }
+});

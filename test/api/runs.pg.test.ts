@@ -1,0 +1,177 @@
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { LogPiece, RunDetail, RunList, TryList } from "../../api/contracts.ts";
+import type { LogKey } from "../../api/deps.ts";
+import { insertCell, insertDag, insertLease, insertRun, insertTry } from "./rows.ts";
+import { get, openDatabase, problemOf, serialTask, testApp, type TestApp } from "./support.ts";
+
+let database: Awaited<ReturnType<typeof openDatabase>>;
+let app: TestApp;
+const asked: [LogKey, number][] = [];
+const RUN = "/dags/sales/runs/2026-05-09T00-00-00Z";
+
+beforeAll(async () => {
+  database = await openDatabase(inject("databaseUrl"));
+  const { pool } = database;
+  const logs = {
+    read: async (key: LogKey, offset: number) => {
+      asked.push([key, offset]);
+      return { text: "hello\n", nextOffset: offset + 6, done: true };
+    },
+  };
+  app = testApp({ db: pool, logs });
+  await insertDag(pool, "sales", {
+    tasks: [serialTask("extract"), serialTask("load", [0]), serialTask("tell", [1])],
+  });
+  const run = await insertRun(pool, "sales", "2026-05-09T00:00:00Z", {
+    state: "running",
+    runType: "manual",
+    reason: "waits",
+    conf: { region: "eu" },
+  });
+  await insertCell(pool, run, "extract", "success", { try: 2 });
+  await insertCell(pool, run, "load", "queued", { try: 1 });
+  await insertTry(pool, run, "extract", 1, "failed", {
+    error: { code: "TypeError", message: "x is null", stack: "at a" },
+  });
+  await insertTry(pool, run, "extract", 2, "success", { output: { rows: 3 } });
+  await insertLease(pool, run, "load", "pool:default_pool", 4, { reason: "default_pool is full" });
+  await insertLease(pool, run, "", "runs:sales", 1, { granted: true });
+});
+afterAll(() => database.close());
+
+test("C1: a run with cells, what it waits for, and the way to Temporal Web", async () => {
+  const run = await get(app, RUN, RunDetail);
+  expect(run).toMatchObject({
+    dagId: "sales",
+    runType: "manual",
+    state: "running",
+    reason: "waits",
+    conf: { region: "eu" },
+    triggeredBy: "clock",
+    version: 1,
+    workflowId: "run.sales.2026-05-09T00-00-00Z",
+    temporalUrl: "http://localhost:8233/namespaces/default/workflows/run.sales.2026-05-09T00-00-00Z",
+  });
+  expect(run.cells.map((c) => [c.taskId, c.state, c.try])).toEqual([
+    ["extract", "success", 2],
+    ["load", "queued", 1],
+  ]);
+  expect(run.waiting).toEqual([
+    {
+      taskId: "load",
+      mapIndex: -1,
+      try: 1,
+      pool: "default_pool",
+      slots: 4,
+      reason: "default_pool is full",
+      since: expect.any(String) as string,
+    },
+  ]);
+});
+
+test("a run that waits to begin says so; without Temporal Web there is no link", async () => {
+  const run = await insertRun(database.pool, "sales", "2026-05-10T00:00:00.123Z", { state: "queued" });
+  await insertLease(database.pool, run, "", "runs:sales", 1, { reason: "sales has 16 of 16 runs" });
+  const alone = testApp({ db: database.pool, temporalWeb: null });
+  const detail = await get(alone, "/dags/sales/runs/2026-05-10T00-00-00-123Z", RunDetail);
+  expect(detail.waiting).toMatchObject([{ taskId: null, pool: null, reason: "sales has 16 of 16 runs" }]);
+  expect(detail.temporalUrl).toBeNull();
+});
+
+test("C1: tries of a task", async () => {
+  const list = await get(app, `${RUN}/tasks/extract/tries`, TryList);
+  expect(list).toMatchObject({ state: "success", waiting: null });
+  expect(list.tries).toMatchObject([
+    {
+      try: 1,
+      state: "failed",
+      worker: "worker-1",
+      error: { code: "TypeError", message: "x is null", stack: "at a" },
+      output: null,
+    },
+    { try: 2, state: "success", startedAt: "2026-05-09T06:00:00.000Z", error: null, output: { rows: 3 } },
+  ]);
+  const waiting = await get(app, `${RUN}/tasks/load/tries`, TryList);
+  expect(waiting).toMatchObject({
+    state: "queued",
+    tries: [],
+    waiting: { try: 1, reason: "default_pool is full" },
+  });
+  expect(await get(app, `${RUN}/tasks/tell/tries`, TryList)).toMatchObject({
+    state: "none",
+    tries: [],
+    waiting: null,
+  });
+});
+
+test("a log from an offset on", async () => {
+  const piece = await get(app, `${RUN}/tasks/extract/tries/2/log?offset=7`, LogPiece);
+  expect(piece).toEqual({ text: "hello\n", nextOffset: 13, done: true });
+  const key = { dagId: "sales", runId: "2026-05-09T00-00-00Z", taskId: "extract", mapIndex: -1, try: 2 };
+  expect(asked).toEqual([[key, 7]]);
+});
+
+test.each([
+  ["/dags/sales/runs/2026-01-01T00-00-00Z", "no_such_run"],
+  ["/dags/sales/runs/2026-05-09T00-00-00Z.fork-1", "no_such_run"],
+  ["/dags/other/runs/2026-05-09T00-00-00Z", "no_such_run"],
+  [`${RUN}/tasks/nothing/tries`, "no_such_task"],
+  [`${RUN}/tasks/extract/tries?mapIndex=3`, "no_such_task"],
+  ["/dags/sales/runs/2026-01-01T00-00-00Z/tasks/extract/tries", "no_such_run"],
+  [`${RUN}/tasks/extract/tries/3/log`, "no_such_try"],
+  [`${RUN}/tasks/nothing/tries/1/log`, "no_such_try"],
+  ["/dags/sales/runs/2026-01-01T00-00-00Z/tasks/extract/tries/1/log", "no_such_run"],
+])("%s is 404 %s", async (path, code) => {
+  const before = asked.length;
+  expect((await problemOf(await app.request(`/api/v1${path}`), 404)).code).toBe(code);
+  expect(asked.length).toBe(before);
+});
+
+test("a fork is a run of its own on the same date", async () => {
+  await insertRun(database.pool, "sales", "2026-05-09T00:00:00Z", { fork: 2, runType: "fork" });
+  expect((await get(app, `${RUN}.fork-2`, RunDetail)).runType).toBe("fork");
+});
+
+describe("K70: 250 runs, 100 a page", () => {
+  beforeAll(async () => {
+    await insertDag(database.pool, "many");
+    // Forks of one date: equal dates must not be lost or doubled at a page's edge.
+    for (let i = 0; i < 250; i += 1) {
+      const state = i % 50 === 0 ? "failed" : "success";
+      await insertRun(database.pool, "many", "2026-04-01T00:00:00Z", { fork: i, state });
+    }
+  });
+
+  const pages = async (path: string): Promise<string[][]> => {
+    const all: string[][] = [];
+    let before: string | null = "";
+    while (before !== null) {
+      const page: RunList = await get(app, `${path}${before === "" ? "" : `&before=${before}`}`, RunList);
+      all.push(page.runs.filter((r) => r.dagId === "many").map((r) => r.runId));
+      before = page.before;
+    }
+    return all;
+  };
+
+  test("of one DAG: 100 + 100 + 50, all distinct, newest first", async () => {
+    const all = await pages("/dags/many/runs?limit=100");
+    expect(all.map((page) => page.length)).toEqual([100, 100, 50]);
+    expect(new Set(all.flat()).size).toBe(250);
+    expect(all[0]![0]).toBe("2026-04-01T00-00-00Z.fork-249");
+    expect(all.at(-1)!.at(-1)).toBe("2026-04-01T00-00-00Z");
+  });
+
+  test("of all DAGs, by state", async () => {
+    expect(new Set((await pages("/runs?limit=100")).flat()).size).toBe(250);
+    const failed = await get(app, "/runs?state=failed", RunList);
+    expect(failed.runs.map((r) => r.runId.split("fork-")[1])).toEqual(["200", "150", "100", "50", undefined]);
+    const open = await get(app, "/runs?state=queued,running", RunList);
+    expect(open.runs.map((r) => r.dagId)).toEqual(["sales", "sales"]);
+    expect((await get(app, "/dags/many/runs?state=failed&limit=2", RunList)).runs).toHaveLength(2);
+    expect(await get(app, "/dags/many/runs?state=queued", RunList)).toEqual({ runs: [], before: null });
+  });
+
+  test("a page that ends with the last row says so", async () => {
+    expect((await get(app, "/dags/many/runs?limit=250", RunList)).before).toBeNull();
+  });
+});

@@ -1,0 +1,148 @@
+import type { z } from "@hono/zod-openapi";
+import pg from "pg";
+import { expect } from "vitest";
+import { createApp, type AppDeps } from "../../api/app.ts";
+import { Problem } from "../../api/contracts.ts";
+import type { MeridianClient, TriggerRequest } from "../../client/types.ts";
+import { Conflict, NotFound } from "../../core/errors.ts";
+import type { SerialGraph, SerialTask } from "../../core/graph.ts";
+import { runIdOf, workflowIdOf } from "../../core/ids.ts";
+import { migrate } from "../../db/migrate.ts";
+
+/** A migrated database of its own; `close` drops it. */
+export async function openDatabase(adminUrl: string): Promise<{ pool: pg.Pool; close(): Promise<void> }> {
+  const name = `api_${Date.now().toString(36)}_${Math.random().toString(36).slice(2, 8)}`;
+  const admin = new pg.Pool({ connectionString: adminUrl, max: 1 });
+  await admin.query(`create database ${name}`);
+  const url = new URL(adminUrl);
+  url.pathname = `/${name}`;
+  const pool = new pg.Pool({ connectionString: url.href, max: 25 });
+  // `end` does not wait for the server's side of a connection, which the drop then cuts.
+  pool.on("connect", (client) => client.on("error", () => {}));
+  await migrate(pool);
+  return {
+    pool,
+    close: async () => {
+      await pool.end();
+      await admin.query(`drop database ${name} with (force)`);
+      await admin.end();
+    },
+  };
+}
+
+/** Trigger, pause and unpause in memory: knows the DAGs named, and which dates are taken. */
+export function fakeClient(dagIds: readonly string[] = ["sales"]) {
+  const calls: unknown[][] = [];
+  const taken = new Set<string>();
+  let now = Date.parse("2026-05-09T10:00:00Z");
+  const check = (dagId: string): void => {
+    if (!dagIds.includes(dagId)) throw new NotFound("no_such_dag", `there is no dag "${dagId}"`);
+  };
+  const client: MeridianClient = {
+    trigger: async (request: TriggerRequest) => {
+      calls.push(["trigger", request]);
+      check(request.dagId);
+      const runId = runIdOf(request.logicalAt ?? (now += 1));
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      if (taken.has(`${request.dagId} ${runId}`)) {
+        throw new Conflict("run_exists", `run "${runId}" exists`, { details: { runId } });
+      }
+      taken.add(`${request.dagId} ${runId}`);
+      const workflowId = workflowIdOf(request.dagId, runId);
+      return { dagId: request.dagId, run: taken.size, runId, state: "running", workflowId };
+    },
+    pause: async (dagId, who, reason) => {
+      calls.push(["pause", dagId, who, reason]);
+      check(dagId);
+    },
+    unpause: async (dagId, who) => {
+      calls.push(["unpause", dagId, who]);
+      check(dagId);
+    },
+  };
+  return { client, calls, taken };
+}
+
+/** A database that must not be asked. */
+const noDatabase = { query: () => Promise.reject(new Error("asked the database")) } as unknown as pg.Pool;
+
+export function testApp(given: Partial<AppDeps> = {}) {
+  return createApp({
+    db: noDatabase,
+    client: fakeClient().client,
+    logs: { read: () => Promise.reject(new Error("asked for a log")) },
+    clock: () => Date.parse("2026-05-09T10:00:00Z"),
+    temporalWeb: { url: "http://localhost:8233/", namespace: "default" },
+    allowedHosts: [],
+    webFolder: null,
+    version: "1.2.3",
+    log: () => {},
+    ...given,
+  });
+}
+export type TestApp = ReturnType<typeof testApp>;
+
+/** Asks for JSON and checks that exactly the contract left, nothing more. */
+export async function get<S extends z.ZodType>(app: TestApp, path: string, contract: S): Promise<z.infer<S>> {
+  const response = await app.request(`/api/v1${path}`);
+  const body: unknown = await response.json();
+  expect({ status: response.status, body }).toMatchObject({ status: 200 });
+  expect(contract.parse(body)).toEqual(body);
+  return body as z.infer<S>;
+}
+
+export const post = (app: TestApp, path: string, body?: unknown, headers: Record<string, string> = {}) =>
+  app.request(`/api/v1${path}`, {
+    method: "POST",
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    headers: { ...(body === undefined ? {} : { "Content-Type": "application/json" }), ...headers },
+  });
+
+/** Checks that the answer is a problem with this status, and returns it. */
+export async function problemOf(response: Response, status: number): Promise<Problem> {
+  const text = await response.text();
+  expect({ status: response.status, text }).toMatchObject({ status });
+  expect(response.headers.get("Content-Type")).toBe("application/problem+json");
+  const problem = Problem.parse(JSON.parse(text));
+  expect(problem.status).toBe(status);
+  return problem;
+}
+
+export function serialTask(
+  id: string,
+  upstream: readonly number[] = [],
+  more: Partial<SerialTask> = {},
+): SerialTask {
+  return {
+    id,
+    upstream,
+    inputs: {},
+    triggerRule: "all_success",
+    retries: 0,
+    retryDelayMs: 0,
+    retryFactor: 1,
+    retryMaxDelayMs: null,
+    executionTimeoutMs: null,
+    pool: "default_pool",
+    poolSlots: 1,
+    priorityWeight: 1,
+    queue: "default",
+    isolation: "shared",
+    doc: "",
+    ...more,
+  };
+}
+
+export const serialGraph = (dagId: string, tasks: readonly SerialTask[]): SerialGraph => ({
+  format: 1,
+  dagId,
+  description: "",
+  owner: "",
+  tags: [],
+  timetable: { kind: "cron", cron: "0 6 * * *", zone: "Europe/Berlin" },
+  startDate: null,
+  endDate: null,
+  catchup: false,
+  maxActiveRuns: 16,
+  tasks,
+});
