@@ -3,6 +3,9 @@ import type { Dag } from "./registry.ts";
 
 export type { Dag } from "./registry.ts";
 
+/** A file whose loading never ends keeps the others waiting no longer than this. */
+const LONGEST_TURN_MS = 60_000;
+
 /**
  * Every DAG defined while `load` runs, in order of definition. Collections in one thread take turns, so that two
  * files loading at once do not mix. A module that was imported before defines nothing again: keep what you collected.
@@ -12,16 +15,19 @@ export type { Dag } from "./registry.ts";
  */
 export async function collect(load: () => Promise<unknown>): Promise<readonly Dag[]> {
   const shared = registry();
-  const result = shared.turn.then(async () => {
-    const collected = new Map<string, Dag>();
-    shared.collected = collected;
-    try {
-      await load();
-      return [...collected.values()];
-    } finally {
-      shared.collected = undefined;
-    }
-  });
-  shared.turn = result.catch(() => undefined);
-  return result;
+  let passOn = (): void => {};
+  const turn = shared.turn;
+  shared.turn = new Promise((resolve) => (passOn = resolve));
+  await turn;
+  const timer = setTimeout(passOn, LONGEST_TURN_MS);
+  const collected = new Map<string, Dag>();
+  shared.collected = collected;
+  try {
+    await load();
+    return [...collected.values()];
+  } finally {
+    clearTimeout(timer);
+    if (shared.collected === collected) shared.collected = undefined;
+    passOn();
+  }
 }

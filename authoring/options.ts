@@ -58,7 +58,7 @@ export const TASK_OPTIONS = {
 } satisfies Record<keyof TaskOptions<Inputs>, Option<unknown>>;
 
 /** How many runs of a DAG may be active at once unless it says otherwise; Airflow's number. */
-export const DEFAULT_MAX_ACTIVE_RUNS = 16;
+const DEFAULT_MAX_ACTIVE_RUNS = 16;
 
 export const DAG_OPTIONS = {
   schedule: option("Cron text, preset, { every, anchor } or null (by hand).", null, read.anything),

@@ -28,7 +28,7 @@ interface Registry {
   collected: Map<string, Dag> | undefined;
   open: OpenDag | undefined;
   /** The end of the last collection: they go one after the other. */
-  turn: Promise<unknown>;
+  turn: Promise<void>;
 }
 
 const KEY = Symbol.for("meridian.collector");

@@ -53,17 +53,18 @@ export const seattleWeather = dag(
       const { from, until } = datesOf(dataInterval);
       const [header, ...lines] = csv.trim().split(/\r?\n/);
       if (header !== HEADER) fail(`the columns are ${header}; expected ${HEADER}`);
-      const days = lines.map(parseLine).filter(({ day }) => from <= day && day < until);
-      log.info(`${days.length} of ${lines.length} observations lie from ${from} up to ${until}`);
-      if (days.length === 0) skip(`no observation from ${from} up to ${until}`);
-      return days;
+      const slice = lines.filter((line) => from <= dayOf(line) && dayOf(line) < until);
+      log.info(`${slice.length} of ${lines.length} observations lie from ${from} up to ${until}`);
+      if (slice.length === 0) skip(`no observation from ${from} up to ${until}`);
+      return slice;
     });
 
-    const validate = task("validate", { inputs: { days: extract } }, ({ inputs }) => {
-      const wrong = inputs.days.map((day) => problemIn(day)).filter((problem) => problem !== null);
+    const validate = task("validate", { inputs: { lines: extract } }, ({ inputs }) => {
+      const days = inputs.lines.map(parseLine);
+      const wrong = days.map(problemIn).filter((problem) => problem !== null);
       if (wrong.length > 0) fail(wrong.join("; "));
-      if (new Set(inputs.days.map(({ day }) => day)).size < inputs.days.length) fail("a day occurs twice");
-      return inputs.days;
+      if (new Set(days.map(({ day }) => day)).size < days.length) fail("a day occurs twice");
+      return days;
     });
 
     const load = task("load", { inputs: { days: validate } }, async (ctx) => {
@@ -115,24 +116,24 @@ function datesOf(interval: { readonly start: Date; readonly end: Date }): { from
   return { from: interval.start.toISOString().slice(0, 10), until: interval.end.toISOString().slice(0, 10) };
 }
 
+const dayOf = (line: string): string => line.slice(0, 10);
+
 function parseLine(line: string): Day {
-  const [day = "", rain, max, min, wind, weather = ""] = line.split(",");
-  const [precipitation_mm, temp_max, temp_min, speed] = [rain, max, min, wind].map((text) =>
-    Number(text || "x"),
-  );
+  const [, rain, max, min, wind, weather = ""] = line.split(",");
+  const number = (text: string | undefined): number => (text ? Number(text) : Number.NaN);
   return {
-    day,
-    precipitation_mm: precipitation_mm!,
-    temp_max: temp_max!,
-    temp_min: temp_min!,
-    wind: speed!,
+    day: dayOf(line),
+    precipitation_mm: number(rain),
+    temp_max: number(max),
+    temp_min: number(min),
+    wind: number(wind),
     weather,
   };
 }
 
 function problemIn({ day, precipitation_mm, temp_max, temp_min, wind, weather }: Day): string | null {
   if (![precipitation_mm, temp_max, temp_min, wind].every(Number.isFinite))
-    return `${day}: a number is missing`;
+    return `${day}: a number is missing or no number`;
   if (precipitation_mm < 0 || wind < 0) return `${day}: rain or wind is below 0`;
   if (temp_min > temp_max)
     return `${day}: it was colder at its warmest (${temp_max}) than at its coldest (${temp_min})`;

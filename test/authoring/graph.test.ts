@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { collect } from "../../authoring/collect.ts";
 import { dag, task } from "../../authoring/index.ts";
 import { canonicalJson } from "../../core/canonical.ts";
@@ -196,6 +196,18 @@ describe("A1: collecting the DAGs of a file", () => {
       collect(load("two")),
     ]);
     expect([one, two].map((dags) => dags.map(({ graph }) => graph.dagId))).toEqual([["one"], ["two"]]);
+  });
+
+  test("a file whose loading never ends does not block the others for ever", async () => {
+    vi.useFakeTimers();
+    try {
+      void collect(() => new Promise(() => {}));
+      const next = collect(async () => void dag("next", {}, () => {}));
+      await vi.advanceTimersByTimeAsync(60_000);
+      expect((await next).map(({ graph }) => graph.dagId)).toEqual(["next"]);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   test("nothing is collected when nobody asks", async () => {

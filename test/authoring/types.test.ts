@@ -1,6 +1,6 @@
 /** Checked by the compiler: each `@ts-expect-error` is an error of its own once the line below it compiles. */
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import * as entry from "../../authoring/index.ts";
@@ -147,4 +147,23 @@ describe("A1: types can fail", () => {
 test("the public names", () => {
   expect(Object.keys(entry).sort()).toEqual(["dag", "fail", "skip", "task"]);
   expect(Object.keys(testing).sort()).toEqual(["connectionsFrom", "runLocally"]);
+  expect(namesIn("index.ts")).toEqual(
+    "Dag DagOptions DateInput Duration InputValues Inputs Log Output Schedule TaskBody TaskContext TaskDefaults " +
+      "TaskOptions TaskRef TriggerRule dag fail skip task",
+  );
+  expect(namesIn("testing.ts")).toBe("LocalOptions LocalRun LocalTask connectionsFrom runLocally");
 });
+
+/** Types included; there is no `export *`, and nothing is defined in an entry itself. */
+function namesIn(file: string): string {
+  const text = readFileSync(new URL(`../../authoring/${file}`, import.meta.url), "utf8");
+  expect(text.match(/export (?!(?:type )?\{)/g)).toBeNull();
+  const lists = [...text.matchAll(/export (?:type )?\{([^}]*)\}/g)].map((match) => match[1]!);
+  return lists
+    .join(",")
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => name !== "")
+    .sort()
+    .join(" ");
+}

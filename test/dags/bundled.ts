@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { build } from "esbuild";
 import { collect } from "../../authoring/collect.ts";
@@ -11,9 +11,10 @@ const cache = `${root}node_modules/.cache/meridian-test`;
  * The DAGs of a file in `dags/`, bundled and executed from another folder, as the product does. The bundle has a copy
  * of the library inside.
  */
-export async function bundledDags(file: string): Promise<readonly Dag[]> {
+async function bundledDags(file: string): Promise<readonly Dag[]> {
   mkdirSync(cache, { recursive: true });
-  const outfile = `${mkdtempSync(`${cache}/dags-`)}/bundle.mjs`;
+  const folder = mkdtempSync(`${cache}/dags-`);
+  const outfile = `${folder}/bundle.mjs`;
   await build({
     entryPoints: [`${root}dags/${file}`],
     outfile,
@@ -25,7 +26,11 @@ export async function bundledDags(file: string): Promise<readonly Dag[]> {
     loader: { ".csv": "text" },
     logLevel: "silent",
   });
-  return collect(() => import(/* @vite-ignore */ pathToFileURL(outfile).href));
+  try {
+    return await collect(() => import(/* @vite-ignore */ pathToFileURL(outfile).href));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }
 
 export async function bundledDag(file: string): Promise<Dag> {
