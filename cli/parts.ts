@@ -17,6 +17,7 @@ import type { LogStore } from "../platform/logs/store.ts";
 import { connectNative } from "../platform/temporal.ts";
 import { createProcessor } from "../processor/processor.ts";
 import { createDueRuns } from "../schedules/create-runs.ts";
+import { installRuntime } from "../worker/runtime.ts";
 import { startWorker, type StartedWorker } from "../worker/worker.ts";
 import { rememberApi } from "./api-url.ts";
 import { temporalAddress } from "./resources.ts";
@@ -36,7 +37,8 @@ export interface Shared {
 
 /** The worker of this process, over a connection of its own. */
 export async function startWorkerPart(shared: Shared): Promise<StartedWorker> {
-  const { config, life } = shared;
+  const { config, life, log } = shared;
+  installRuntime(log);
   const connection = await connectNative(config, temporalAddress(config));
   life.onEnd("worker connection", async () => await connection.close());
   return await startWorker({ ...shared, connection, clock }, life);

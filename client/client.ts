@@ -1,18 +1,17 @@
 import type { Client } from "@temporalio/client";
-import type pg from "pg";
 import { isoOf } from "../core/calendar/dates.ts";
 import { intervalFor } from "../core/calendar/plan.ts";
 import { Conflict, NotFound, Refused } from "../core/errors.ts";
 import { runIdOf, workflowIdOf } from "../core/ids.ts";
 import { didYouMean } from "../core/suggest.ts";
-import { transaction } from "../db/connection.ts";
+import { transaction, type Pool } from "../db/connection.ts";
 import { audit, dagIds, dagOf, setPaused, type DagRow } from "../db/dag-rows.ts";
 import { createRuns, type CreatedRun } from "../db/runs.ts";
 import { startRun } from "./runs.ts";
 import type { MeridianClient, TriggeredRun, TriggerRequest } from "./types.ts";
 
 export interface ClientDeps {
-  readonly pool: pg.Pool;
+  readonly pool: Pool;
   readonly temporal: Client;
   readonly taskQueue: string;
   /** The Temporal connection is a worker's of this process: runs may start without a dispatch. */
@@ -49,7 +48,7 @@ export function createClient(deps: ClientDeps): MeridianClient {
   };
 }
 
-async function existing(pool: pg.Pool, dagId: string): Promise<DagRow> {
+async function existing(pool: Pool, dagId: string): Promise<DagRow> {
   const dag = await dagOf(pool, dagId);
   if (dag !== null) return dag;
   throw new NotFound("no_dag", `dag "${dagId}" does not exist${didYouMean(dagId, await dagIds(pool))}`);

@@ -1,12 +1,12 @@
 import { WorkflowNotFoundError, type Client } from "@temporalio/client";
-import type pg from "pg";
 import { workflowIdOf } from "../core/ids.ts";
+import type { Pool } from "../db/connection.ts";
 import { markTold, takeUntold, type UntoldGrant } from "../db/pools/outbox.ts";
 import { grantsSignal, type GrantMessage } from "../workflows/messages.ts";
 import { startRun } from "./runs.ts";
 
 export interface TellerDeps {
-  readonly pool: pg.Pool;
+  readonly pool: Pool;
   readonly temporal: Client;
   readonly taskQueue: string;
   readonly eager: boolean;

@@ -1,5 +1,7 @@
 import type pg from "pg";
 
+export type Pool = pg.Pool;
+
 /** What a statement needs: a pool, or a client inside a transaction. */
 export type Db = Pick<pg.Pool, "query">;
 

@@ -1,15 +1,14 @@
 import type { Client } from "@temporalio/client";
-import type pg from "pg";
 import { isoOf } from "../core/calendar/dates.ts";
 import { plan, type Plan } from "../core/calendar/plan.ts";
 import { runIdOf } from "../core/ids.ts";
 import { startRun } from "../client/runs.ts";
-import { transaction } from "../db/connection.ts";
+import { transaction, type Pool } from "../db/connection.ts";
 import { storeCursors, takeDue, type DagRow } from "../db/dag-rows.ts";
 import { createRuns, type CreatedRun, type NewRun } from "../db/runs.ts";
 
 export interface CreateRunsDeps {
-  readonly pool: pg.Pool;
+  readonly pool: Pool;
   readonly temporal: Client;
   readonly taskQueue: string;
   readonly eager: boolean;

@@ -16,7 +16,7 @@ export const LAYOUT: Record<string, FolderRule> = {
   authoring: { folders: ["core"], packages: ["zod"] },
   dags: { folders: ["authoring"], packages: ["meridian", "zod", "pg", "node:"] },
   processor: { folders: ["core", "authoring", "db", "platform"], packages: ["node:", "esbuild", "chokidar", "pg", "zod", "tsx"] },
-  schedules: { folders: ["core", "db", "client", "platform"], packages: ["@temporalio/client", "@temporalio/common"] },
+  schedules: { folders: ["core", "db", "client", "platform"], typesOnly: ["workflows"], packages: ["@temporalio/client", "@temporalio/common"] },
   workflows: { folders: ["core"], typesOnly: ["activities"], packages: ["@temporalio/workflow"] },
   activities: {
     folders: ["core", "authoring", "db", "client", "platform"],
@@ -25,7 +25,7 @@ export const LAYOUT: Record<string, FolderRule> = {
   db: { folders: ["core"], packages: ["node:fs", "node:url", "node:path", "pg"] },
   client: { folders: ["core", "platform", "db", "workflows"], typesOnly: [], packages: ["@temporalio/client", "@temporalio/common"] },
   api: { folders: ["core", "db", "client", "platform"], packages: ["hono", "@hono/", "zod", "node:"] },
-  web: { folders: ["core"], typesOnly: ["api"], packages: ["react", "react-dom", "@tanstack/", "hono/client", "vite", "@vitejs/"] },
+  web: { folders: ["core"], typesOnly: ["api"], packages: ["react", "react-dom", "@tanstack/", "hono/client", "vite", "@vitejs/", "node:"] },
   platform: { folders: ["core"], packages: ["node:", "zod", "pg", "pino", "@temporalio/"] },
   worker: {
     folders: ["core", "authoring", "processor", "schedules", "workflows", "activities", "db", "client", "platform"],

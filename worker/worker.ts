@@ -89,6 +89,13 @@ export async function startWorker(deps: WorkerDeps, life: Life): Promise<Started
     ...createTaskActivities({ pool, versions, records, runner, logs: deps.logs, workerId: `${hostname()}:${process.pid}` }),
     ...clockActivities,
   };
+  const reconciler = new Loop("reconciler", config.reconcileMs, log, async () => {
+    await reconcile({ pool, temporal, log, quietMs: config.reconcileMs });
+  });
+  const partitions = new Loop("partitions", 3_600_000, log, async () => await ensurePartitions(pool));
+  life.onEnd("worker loops", async () => {
+    await Promise.all([admission.end(), reconciler.end(), partitions.end()]);
+  });
   const codePath = await workflowBundle((line) => log.warn(line));
   const workers: Worker[] = [];
   for (const queue of config.queues) {
@@ -107,10 +114,6 @@ export async function startWorker(deps: WorkerDeps, life: Life): Promise<Started
   const running = workers.map(async (worker) => await worker.run());
   for (const run of running) run.catch((error: unknown) => log.error({ err: error }, "a Temporal worker ended"));
 
-  const reconciler = new Loop("reconciler", config.reconcileMs, log, async () => {
-    await reconcile({ pool, temporal, log, quietMs: config.reconcileMs });
-  });
-  const partitions = new Loop("partitions", 3_600_000, log, async () => await ensurePartitions(pool));
   admission.start();
   reconciler.start();
   partitions.start();
@@ -120,7 +123,6 @@ export async function startWorker(deps: WorkerDeps, life: Life): Promise<Started
     for (const worker of workers) worker.shutdown();
     await runner.drain(config.drainMs);
     await Promise.allSettled(running);
-    await Promise.all([admission.end(), reconciler.end(), partitions.end()]);
   });
   return {
     temporal,

@@ -136,8 +136,9 @@ begin
     -- A repeat that comes late (its worker was thought dead) must not ask for a try that has ended.
     insert into app.lease (run, task_id, map_index, try, account, slots, priority)
     select r.run, r.task_id, r.map_index, r.try, r.account, r.slots, r.priority
-    from jsonb_to_recordset(p_requests) with ordinality
-      as r(run bigint, task_id text, map_index integer, try integer, account text, slots integer, priority integer, n bigint)
+    from rows from (jsonb_to_recordset(p_requests)
+      as (run bigint, task_id text, map_index integer, try integer, account text, slots integer, priority integer))
+      with ordinality as r(run, task_id, map_index, try, account, slots, priority, n)
     join app.cell c on c.run = r.run and c.task_id = r.task_id and c.map_index = r.map_index
     where c.try = r.try and c.phase < 2
     order by r.n

@@ -1,0 +1,16 @@
+import { defineConfig } from "vitest/config";
+
+/** `npm run test:full` runs the named sizes; `npm test` the same tests with limits lowered so that the same edges are crossed. */
+const full = process.env["MERIDIAN_TEST_FULL"] === "1";
+
+export default defineConfig({
+  test: {
+    include: ["test/**/*.test.ts"],
+    globalSetup: ["test/support/global-setup.ts"],
+    testTimeout: full ? 900_000 : 60_000,
+    hookTimeout: 120_000,
+    // Real servers, threads and browsers: two files at a time are what two cores bear.
+    maxWorkers: 2,
+    pool: "forks",
+  },
+});
