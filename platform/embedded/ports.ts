@@ -1,53 +1,64 @@
 import { createServer } from "node:net";
 import { Refused } from "../../core/errors.ts";
 
-/** Whether nothing listens on this port of 127.0.0.1 (or of all addresses). */
-export async function isFree(port: number): Promise<boolean> {
-  return (await listenOnce(port)) !== null;
-}
-
-/** A port that was free a moment ago, chosen by the system. */
-export async function freePort(): Promise<number> {
-  const port = await listenOnce(0);
-  if (port === null)
-    throw new Refused("no_free_port", "no free port on 127.0.0.1; close something that listens");
-  return port;
-}
-
 export interface PortWish {
   /** What it is for, in the reader's words: "Postgres". */
   readonly what: string;
+  /** Its name in the environment, for the error. */
+  readonly setting: string;
   readonly fallback: number;
   /** Set by the user: then this one or none. */
   readonly given: number | undefined;
   /** Ports already promised to another part of this start. */
   readonly taken?: readonly number[];
+  readonly log?: (line: string) => void;
 }
 
 /** The given port, or the first free one from the default upwards. */
 export async function choosePort(wish: PortWish): Promise<number> {
   const { what, given, fallback, taken = [] } = wish;
   if (given !== undefined) {
-    if (!taken.includes(given) && (await isFree(given))) return given;
-    throw new Refused(
-      "port_taken",
-      `${what}: port ${given} on 127.0.0.1 is taken by another program; stop that program, give another port, or give none to take the next free one`,
-      { details: { port: given } },
-    );
+    const problem = taken.includes(given) ? "EADDRINUSE" : await whyNot(given);
+    if (problem === null) return given;
+    throw portRefused(wish, given, problem);
   }
   for (let port = fallback; port < fallback + 100; port += 1) {
-    if (!taken.includes(port) && (await isFree(port))) return port;
+    if (taken.includes(port) || (await whyNot(port)) !== null) continue;
+    if (port !== fallback) wish.log?.(`${what}: port ${fallback} is taken, using ${port}`);
+    return port;
   }
   return freePort();
 }
 
-function listenOnce(port: number): Promise<number | null> {
+/** A port that was free a moment ago, chosen by the system. */
+export async function freePort(): Promise<number> {
+  const tried = await listenOnce(0);
+  if (typeof tried === "number") return tried;
+  throw new Refused("no_free_port", `no free port on 127.0.0.1 (${tried}); close a program that listens`);
+}
+
+function portRefused({ what, setting }: PortWish, port: number, problem: string): Refused {
+  const why = problem === "EADDRINUSE" ? "is taken by another program" : `cannot be listened on (${problem})`;
+  return new Refused(
+    "port_taken",
+    `${what}: port ${port} on 127.0.0.1 ${why}; stop that program, set ${setting} to another port, or unset it to take the next free one`,
+    { details: { port } },
+  );
+}
+
+async function whyNot(port: number): Promise<string | null> {
+  const tried = await listenOnce(port);
+  return typeof tried === "number" ? null : tried;
+}
+
+/** The port listened on for a moment, or the error code. */
+function listenOnce(port: number): Promise<number | string> {
   return new Promise((resolve) => {
     const server = createServer();
-    server.once("error", () => resolve(null));
+    server.once("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
     server.listen({ port, host: "127.0.0.1", exclusive: true }, () => {
       const address = server.address();
-      const got = address !== null && typeof address === "object" ? address.port : null;
+      const got = address !== null && typeof address === "object" ? address.port : port;
       server.close(() => resolve(got));
     });
   });

@@ -1,22 +1,24 @@
-import { spawn } from "node:child_process";
-import { randomBytes } from "node:crypto";
-import { chmodSync, chownSync, closeSync, existsSync, mkdirSync, openSync, readFileSync } from "node:fs";
-import { rmSync, writeFileSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { Terminal } from "../../core/errors.ts";
+import { Refused, Retryable, Terminal } from "../../core/errors.ts";
+import { lastLines, sizeOf, tailOf } from "./log-file.ts";
 import { findPostgresPackage, runnablePostgres } from "./postgres-binaries.ts";
+import { POSTGRES_USER, disarmStalePidFile, ensureData, pathForServer } from "./postgres-data.ts";
+import { readOrMakePassword, readPassword, serverEnv } from "./postgres-data.ts";
 import { type ProcessId, endProcess, isAlive, spawnDetached } from "./process.ts";
-import { type RunAs, chooseRunAs } from "./unprivileged.ts";
+import { chooseRunAs } from "./unprivileged.ts";
 
 export interface PostgresOptions {
-  /** Holds the data folder, the password and the log. */
+  /** Holds the data folder and the password. */
   readonly folder: string;
   readonly port: number;
   readonly logFile: string;
-  /** More `name=value` settings, after ours. */
-  readonly settings?: readonly string[];
+  /** Data nobody will miss: nothing waits for the disk. For tests only. */
+  readonly throwAway?: boolean;
+  /** Called as soon as the server exists, before it is ready. */
+  onSpawn?(id: ProcessId): void;
 }
 
 export interface RunningPostgres {
@@ -28,23 +30,24 @@ export interface RunningPostgres {
   stop(): Promise<void>;
 }
 
-const USER = "meridian";
-const START_TIMEOUT_MS = 120_000;
-const STOP_TIMEOUT_MS = 30_000;
+/** Long enough for the crash recovery of max_wal_size on a slow disk. */
+const READY_TIMEOUT_MS = 120_000;
+const STOP_GRACE_MS = 30_000;
+/** Backends of a killed server leave on their own once they notice; the new one is refused till then. */
+const OLD_BACKENDS_MS = 15_000;
 
-/** Room for API, worker and tests at once on one small machine; durability stays as Postgres has it. */
+/** Room for API, worker and page on one small machine. Durability stays as Postgres has it. */
 const SETTINGS = [
   "listen_addresses=127.0.0.1",
   "unix_socket_directories=",
   "max_connections=200",
   "shared_buffers=128MB",
-  "max_wal_size=1GB",
   "password_encryption=scram-sha-256",
+  "jit=off",
   "timezone=UTC",
   "log_timezone=UTC",
-  "log_min_messages=warning",
-  "log_checkpoints=off",
 ];
+const THROW_AWAY = ["fsync=off", "full_page_writes=off", "synchronous_commit=off", "autovacuum_naptime=1h"];
 
 /** Makes the data folder if need be, starts the server, waits until it answers. */
 export async function startPostgres(o: PostgresOptions): Promise<RunningPostgres> {
@@ -53,130 +56,133 @@ export async function startPostgres(o: PostgresOptions): Promise<RunningPostgres
   const runAs = chooseRunAs(data);
   const bin = join(runnablePostgres(findPostgresPackage(), runAs, join(o.folder, "program")), "bin");
   const password = readOrMakePassword(o.folder);
-  if (!existsSync(join(data, "PG_VERSION"))) await initdb(bin, o.folder, data, password, runAs);
-  const settings = [`port=${o.port}`, ...SETTINGS, ...(o.settings ?? [])].flatMap((line) => ["-c", line]);
-  const id = await spawnDetached({
-    command: join(bin, "postgres"),
-    args: ["-D", dataAsSeen(data, runAs), ...settings],
-    logFile: o.logFile,
-    cwd: data,
-    env: serverEnv(),
-    ...runAs,
-  });
-  await waitUntilReady(id, o.port, password, o.logFile);
-  return running(id, o.port, password);
+  await ensureData({ bin, data, password, runAs, sync: o.throwAway !== true });
+  const settings = [`port=${o.port}`, ...SETTINGS, ...(o.throwAway ? THROW_AWAY : [])];
+  const until = Date.now() + OLD_BACKENDS_MS;
+  for (;;) {
+    disarmStalePidFile(data);
+    const logFrom = sizeOf(o.logFile);
+    const id = await spawnDetached({
+      command: join(bin, "postgres"),
+      args: ["-D", pathForServer(data, runAs), ...settings.flatMap((line) => ["-c", line])],
+      logFile: o.logFile,
+      cwd: data,
+      env: serverEnv(),
+      ...runAs,
+    });
+    o.onSpawn?.(id);
+    const failure = await readyOrFailure(id, { ...o, password, logFrom });
+    if (failure === null) return running(id, o.port, password);
+    await endProcess(id, { signal: "SIGINT", graceMs: 5_000 });
+    if (failure.kind !== "retryable" || Date.now() > until) throw failure;
+    await sleep(250);
+  }
 }
 
 /** Wraps a server that already runs on this folder; null when it does not answer to our password. */
 export async function adoptPostgres(
   folder: string,
-  id: ProcessId,
-  port: number,
+  found: ProcessId & { readonly port: number },
 ): Promise<RunningPostgres | null> {
   const password = readPassword(folder);
-  if (password === null || !isAlive(id)) return null;
-  return (await answers(port, password, 3_000)) === null ? running(id, port, password) : null;
+  if (password === null) return null;
+  const until = Date.now() + 5_000;
+  while (isAlive(found)) {
+    const problem = await tryConnect(found.port, password);
+    if (problem === null) return running(found, found.port, password);
+    if (problem.code !== STARTING_UP || Date.now() > until) return null;
+    await sleep(50);
+  }
+  return null;
+}
+
+/** The address of a database on an embedded server, by what lies in its folder. */
+export function postgresUrl(folder: string, port: number, database: string): string | null {
+  const password = readPassword(folder);
+  return password === null ? null : urlOf(port, password, database);
+}
+
+function urlOf(port: number, password: string, database: string): string {
+  return `postgresql://${POSTGRES_USER}:${password}@127.0.0.1:${port}/${encodeURIComponent(database)}`;
 }
 
 function running(id: ProcessId, port: number, password: string): RunningPostgres {
-  const url = (database: string) => `postgresql://${USER}:${password}@127.0.0.1:${port}/${database}`;
   return {
     process: id,
     port,
-    url,
-    createDatabases: (names) => createDatabases(url("postgres"), names),
+    url: (database) => urlOf(port, password, database),
+    createDatabases: (names) => createDatabases(urlOf(port, password, "postgres"), names),
     stop: async () => {
       // SIGINT is Postgres's fast stop; SIGTERM would wait for every client to leave.
-      await endProcess(id, "SIGINT", STOP_TIMEOUT_MS);
+      await endProcess(id, { signal: "SIGINT", graceMs: STOP_GRACE_MS });
     },
   };
 }
 
-/**
- * A data folder below a folder that the server's user may not enter (a clone under /root, mode 700)
- * is reached through its own working directory, which we enter for it before giving up root.
- */
-function dataAsSeen(data: string, runAs: RunAs | undefined): string {
-  return runAs !== undefined && process.platform === "linux" ? "/proc/self/cwd" : data;
+const STARTING_UP = "57P03";
+const WRONG_PASSWORD = "28P01";
+
+interface ReadyOptions extends PostgresOptions {
+  readonly password: string;
+  readonly logFrom: number;
 }
 
-function serverEnv(): Record<string, string> | undefined {
-  return process.platform === "win32" ? undefined : { PATH: "/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" };
-}
-
-async function initdb(bin: string, folder: string, data: string, password: string, runAs: RunAs | undefined) {
-  rmSync(data, { recursive: true, force: true });
-  mkdirSync(data, { mode: 0o700 });
-  const passwordFile = join(folder, ".initdb-password");
-  writeFileSync(passwordFile, password, { mode: 0o600 });
-  if (runAs) {
-    chownSync(data, runAs.uid, runAs.gid);
-    chownSync(passwordFile, runAs.uid, runAs.gid);
-  }
-  const passwordFd = openSync(passwordFile, "r");
-  try {
-    const args = ["-D", dataAsSeen(data, runAs), "-U", USER, "--auth=scram-sha-256", "--encoding=UTF8"];
-    args.push("--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--no-instructions");
-    args.push(process.platform === "win32" ? `--pwfile=${passwordFile}` : "--pwfile=/dev/fd/3");
-    const child = spawn(join(bin, "initdb"), args, {
-      cwd: data,
-      env: serverEnv() as NodeJS.ProcessEnv | undefined,
-      ...runAs,
-      windowsHide: true,
-      stdio: ["ignore", "pipe", "pipe", passwordFd],
-    });
-    let output = "";
-    child.stdout?.on("data", (chunk: Buffer) => (output += chunk.toString()));
-    child.stderr?.on("data", (chunk: Buffer) => (output += chunk.toString()));
-    const code = await new Promise<number | null>((resolve, reject) => {
-      child.once("error", reject);
-      child.once("close", resolve);
-    });
-    if (code !== 0) {
-      rmSync(data, { recursive: true, force: true });
-      throw new Terminal(
-        "initdb_failed",
-        `embedded Postgres: initdb in ${data} failed: ${lastLines(output)}`,
+async function readyOrFailure(
+  id: ProcessId,
+  o: ReadyOptions,
+): Promise<Retryable | Refused | Terminal | null> {
+  const until = Date.now() + READY_TIMEOUT_MS;
+  let wrongPasswords = 0;
+  for (;;) {
+    const problem = await tryConnect(o.port, o.password);
+    if (problem === null) return null;
+    const log = () => tailOf(o.logFile, o.logFrom);
+    if (!isAlive(id)) return endedEarly(o, log());
+    if (problem.code === WRONG_PASSWORD) wrongPasswords += 1;
+    // Another server's refusal ends with ours failing to bind; one that lasts is our own.
+    if (wrongPasswords > 40) return passwordLost(o);
+    if (Date.now() > until) {
+      const why = `no answer on 127.0.0.1:${o.port} in ${READY_TIMEOUT_MS / 1000} s (${problem.message})`;
+      return new Terminal(
+        "postgres_failed",
+        `embedded Postgres: ${why}; see ${o.logFile}: ${lastLines(log())}`,
       );
     }
-  } finally {
-    closeSync(passwordFd);
-    rmSync(passwordFile, { force: true });
+    await sleep(25);
   }
 }
 
-async function waitUntilReady(id: ProcessId, port: number, password: string, logFile: string): Promise<void> {
-  const until = Date.now() + START_TIMEOUT_MS;
-  let problem: string | null = "";
-  while ((problem = await answers(port, password, 2_000)) !== null) {
-    const over = Date.now() > until;
-    if (isAlive(id) && !over) {
-      await sleep(25);
-      continue;
-    }
-    await endProcess(id, "SIGINT", 5_000);
-    throw new Terminal(
-      "postgres_failed",
-      `embedded Postgres: ${over ? `no answer on port ${port} (${problem})` : "ended while starting"}; see ${logFile}: ${lastLines(readFileSync(logFile, "utf8"))}`,
-    );
+function endedEarly(o: PostgresOptions, log: string): Retryable | Refused | Terminal {
+  const text = `embedded Postgres: ended while starting on port ${o.port}: ${lastLines(log)}; see ${o.logFile}`;
+  if (/could not bind|Address already in use/.test(log)) return new Refused("port_taken", text);
+  if (/still in use|lock file "postmaster.pid" already exists/.test(log)) {
+    return new Retryable("postgres_busy", text);
   }
+  return new Terminal("postgres_failed", text);
 }
 
-async function answers(port: number, password: string, timeoutMs: number): Promise<string | null> {
+function passwordLost(o: PostgresOptions): Refused {
+  return new Refused(
+    "postgres_password_lost",
+    `embedded Postgres: the password in ${join(o.folder, "password")} does not open the data beside it; restore that file, or empty the data folder with "npm run reset"`,
+  );
+}
+
+async function tryConnect(port: number, password: string): Promise<(Error & { code?: string }) | null> {
   const client = new pg.Client({
     host: "127.0.0.1",
     port,
-    user: USER,
+    user: POSTGRES_USER,
     password,
     database: "postgres",
-    connectionTimeoutMillis: timeoutMs,
+    connectionTimeoutMillis: 3_000,
   });
   client.on("error", () => {});
   try {
     await client.connect();
     return null;
   } catch (error) {
-    return (error as Error).message;
+    return error as Error;
   } finally {
     await client.end().catch(() => {});
   }
@@ -189,31 +195,10 @@ async function createDatabases(url: string, names: readonly string[]): Promise<v
   try {
     const found = await client.query<{ datname: string }>("select datname from pg_database");
     const there = new Set(found.rows.map((row) => row.datname));
-    for (const name of names) {
+    for (const name of new Set(names)) {
       if (!there.has(name)) await client.query(`create database ${client.escapeIdentifier(name)}`);
     }
   } finally {
     await client.end();
   }
-}
-
-function passwordPath(folder: string): string {
-  return join(folder, "password");
-}
-
-function readPassword(folder: string): string | null {
-  return existsSync(passwordPath(folder)) ? readFileSync(passwordPath(folder), "utf8").trim() : null;
-}
-
-function readOrMakePassword(folder: string): string {
-  const found = readPassword(folder);
-  if (found) return found;
-  const made = randomBytes(24).toString("base64url");
-  writeFileSync(passwordPath(folder), `${made}\n`, { mode: 0o600 });
-  chmodSync(passwordPath(folder), 0o600);
-  return made;
-}
-
-function lastLines(text: string): string {
-  return text.trim().split("\n").slice(-3).join(" | ");
 }

@@ -1,7 +1,7 @@
 import { execFileSync, spawn } from "node:child_process";
-import { closeSync, mkdirSync, openSync, readFileSync } from "node:fs";
-import { dirname } from "node:path";
+import { closeSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
+import { openLog } from "./log-file.ts";
 
 /** A process, told apart from a later one with the same pid by its start. */
 export interface ProcessId {
@@ -81,8 +81,7 @@ export interface Detached {
  * with both outputs appended to a file, so that it outlives us without a broken pipe.
  */
 export async function spawnDetached(o: Detached): Promise<ProcessId> {
-  mkdirSync(dirname(o.logFile), { recursive: true });
-  const log = openSync(o.logFile, "a", 0o600);
+  const log = openLog(o.logFile);
   try {
     const { command, args, logFile: _, ...rest } = o;
     const child = spawn(command, args, {
@@ -104,19 +103,26 @@ export async function spawnDetached(o: Detached): Promise<ProcessId> {
   }
 }
 
-/** Signals one process and waits for its end; SIGKILL once the grace is over. True when it went by itself. */
-export async function endProcess(id: ProcessId, signal: NodeJS.Signals, graceMs: number): Promise<boolean> {
-  signalProcess(id, signal);
-  if (await waitForEnd(id, graceMs)) return true;
-  signalProcess(id, "SIGKILL");
+export interface EndOptions {
+  readonly signal: NodeJS.Signals;
+  readonly graceMs: number;
+  /** Signal the whole group it leads: reaches a server behind a wrapper script. */
+  readonly group?: boolean;
+}
+
+/** Signals a process and waits for its end; SIGKILL once the grace is over. True when it went by itself. */
+export async function endProcess(id: ProcessId, o: EndOptions): Promise<boolean> {
+  signalProcess(id, o.signal, o.group === true);
+  if (await waitForEnd(id, o.graceMs)) return true;
+  signalProcess(id, "SIGKILL", o.group === true);
   await waitForEnd(id, 5_000);
   return false;
 }
 
-function signalProcess(id: ProcessId, signal: NodeJS.Signals): void {
+function signalProcess(id: ProcessId, signal: NodeJS.Signals, group: boolean): void {
   if (!isAlive(id)) return;
   try {
-    process.kill(id.pid, signal);
+    process.kill(group && process.platform !== "win32" ? -id.pid : id.pid, signal);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
   }

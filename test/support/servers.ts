@@ -1,10 +1,12 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { type Home, dataPath, openHome, reset } from "../../platform/embedded/home.ts";
+import { lockHolder } from "../../platform/embedded/lock.ts";
 import { freePort } from "../../platform/embedded/ports.ts";
 import { startPostgres } from "../../platform/embedded/postgres.ts";
-import { startTemporal } from "../../platform/embedded/temporal.ts";
 import { findTemporalBinary } from "../../platform/embedded/temporal-binary.ts";
+import { startTemporal } from "../../platform/embedded/temporal.ts";
 
 export interface TestServers {
   /** Points at the maintenance database `postgres`; its user may create databases. */
@@ -15,39 +17,61 @@ export interface TestServers {
 
 type Env = Readonly<Record<string, string | undefined>>;
 
+const PREFIX = "meridian-test-";
+
 /** Given servers (MERIDIAN_TEST_DATABASE_URL, MERIDIAN_TEST_TEMPORAL_ADDRESS) or throw-away ones. */
 export async function startTestServers(env: Env = process.env): Promise<TestServers> {
-  const folder = mkdtempSync(join(tmpdir(), "meridian-test-"));
-  const [postgres, temporal] = await Promise.all([testPostgres(env, folder), testTemporal(env, folder)]);
-  return {
-    databaseUrl: postgres.url,
-    temporalAddress: temporal.address,
-    stop: async () => {
-      await Promise.all([postgres.stop(), temporal.stop()]);
-      rmSync(folder, { recursive: true, force: true });
-    },
+  await sweepKilledRuns();
+  const home = openHome(mkdtempSync(join(tmpdir(), PREFIX)));
+  const [postgres, temporal] = await Promise.allSettled([testPostgres(env, home), testTemporal(env, home)]);
+  const stop = async () => {
+    for (const part of [temporal, postgres]) if (part.status === "fulfilled") await part.value.stop();
+    rmSync(home.folder, { recursive: true, force: true, maxRetries: 3 });
   };
+  if (postgres.status === "fulfilled" && temporal.status === "fulfilled") {
+    return { databaseUrl: postgres.value.url, temporalAddress: temporal.value.address, stop };
+  }
+  await stop();
+  throw postgres.status === "rejected" ? postgres.reason : (temporal as PromiseRejectedResult).reason;
 }
 
-async function testPostgres(env: Env, folder: string) {
+/** A test run that was killed leaves its servers running: the next one ends them. */
+async function sweepKilledRuns(): Promise<void> {
+  for (const name of readdirSync(tmpdir()).filter((entry) => entry.startsWith(PREFIX))) {
+    const folder = join(tmpdir(), name);
+    try {
+      if (lockHolder(folder) !== null) continue;
+      await reset(folder);
+      rmSync(folder, { recursive: true, force: true });
+    } catch {
+      // Another user's, or one that is being made or swept at this moment.
+    }
+  }
+}
+
+async function testPostgres(env: Env, home: Home) {
   const given = env["MERIDIAN_TEST_DATABASE_URL"];
   if (given) return { url: given, stop: async () => {} };
+  const port = await freePort();
   const postgres = await startPostgres({
-    folder: join(folder, "postgres"),
-    port: await freePort(),
-    logFile: join(folder, "postgres.log"),
-    settings: ["fsync=off", "full_page_writes=off", "synchronous_commit=off"],
+    folder: home.path("postgres"),
+    port,
+    logFile: home.path("logs", "postgres.log"),
+    throwAway: true,
+    onSpawn: (id) => home.record("postgres", { ...id, port, data: dataPath(home.folder, "postgres") }),
   });
   return { url: postgres.url("postgres"), stop: () => postgres.stop() };
 }
 
-async function testTemporal(env: Env, folder: string) {
+async function testTemporal(env: Env, home: Home) {
   const given = env["MERIDIAN_TEST_TEMPORAL_ADDRESS"];
   if (given) return { address: given, stop: async () => {} };
+  const port = await freePort();
   const temporal = await startTemporal({
-    binary: findTemporalBinary(env),
-    port: await freePort(),
-    logFile: join(folder, "temporal.log"),
+    binary: await findTemporalBinary({ env, otherCache: home.path("programs") }),
+    port,
+    logFile: home.path("logs", "temporal.log"),
+    onSpawn: (id) => home.record("temporal", { ...id, port, data: dataPath(home.folder, "temporal") }),
   });
   return { address: temporal.address, stop: () => temporal.stop() };
 }
