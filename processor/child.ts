@@ -1,21 +1,30 @@
-/** The child's side: imports one bundle after the other and answers with canonical graphs. */
+/** The child's program (see `child-code.ts`): imports one bundle after the other and answers with canonical graphs. */
 import { pathToFileURL } from "node:url";
-// Loaded before the first request, so that it does not count against the file's time.
-import "../authoring/index.ts";
+import { Worker } from "node:worker_threads";
 import { collect } from "../authoring/collect.ts";
 import { canonicalJson } from "../core/canonical.ts";
 import type { ImportReply, ImportRequest } from "./protocol.ts";
 import { rawError } from "./raw-error.ts";
 
+new Worker(new URL("./watchdog.mjs", import.meta.url), {
+  workerData: { parent: process.ppid, maxRssBytes: Number(process.argv[2]) },
+  execArgv: [],
+}).unref();
+
 // The channel is ours: code that sees `process.send` would talk to a parent it does not know.
 const send = process.send!.bind(process) as (reply: ImportReply, done?: () => void) => void;
 delete process.send;
+// Kept as they are: an imported file may replace them.
+const writes = [process.stdout, process.stderr].map((stream) => stream.write.bind(stream));
 process.on("disconnect", () => process.exit());
 process.on("uncaughtException", (error) =>
   send({ kind: "crashed", error: rawError(error) }, () => process.exit(1)),
 );
 process.on("message", (request: ImportRequest) => {
-  void answer(request).then((reply) => send(reply));
+  void answer(request).then(async (reply) => {
+    await flushed();
+    send(reply);
+  });
 });
 send({ kind: "ready" });
 
@@ -29,4 +38,9 @@ async function answer({ id, path }: ImportRequest): Promise<ImportReply> {
   } catch (error) {
     return { kind: "failed", id, error: rawError(error), durationMs: durationMs() };
   }
+}
+
+/** Printed text may wait in this process: it must reach the parent, which counts it, before the answer does. */
+async function flushed(): Promise<void> {
+  await Promise.all(writes.map((write) => new Promise<void>((resolve) => void write("", () => resolve()))));
 }

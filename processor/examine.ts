@@ -1,5 +1,6 @@
 import { rm } from "node:fs/promises";
 import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import { bundlePath, writeBundle } from "../platform/code-folder.ts";
 import { bundleFile } from "./bundle.ts";
 import { contentHash } from "./hashes.ts";
@@ -59,7 +60,7 @@ export async function importOne(
   // A name of its own: the loader never answers from an earlier import, and its map is this one.
   counter += 1;
   const name = `${counter}-${hash}`;
-  const code = await writeBundle(around.importFolder, name, bundle.code, bundle.map);
+  const code = await writeBundle(around.importFolder, name, bundle.code, rooted(bundle.map, around.folder));
   const examined = (answer: ChildAnswer): Examined => toFinding(around, path, bundle, hash, name, answer);
 
   const first = await around.importer.prompt(code).catch(async (error: unknown) => {
@@ -73,8 +74,13 @@ export async function importOne(
   const rest = around.importer
     .alone(code, signal)
     .then(examined)
-    .finally(() => forget(around.importFolder, name));
+    .finally(() => void forget(around.importFolder, name));
   return { kind: "slow", rest };
+}
+
+/** The map with its sources where they really are, so that stacks name files that can be opened. */
+export function rooted(map: string, folder: string): string {
+  return JSON.stringify({ ...(JSON.parse(map) as object), sourceRoot: `${pathToFileURL(folder).href}/` });
 }
 
 async function forget(folder: string, name: string): Promise<void> {
@@ -100,6 +106,6 @@ function toFinding(
     };
   }
   if (answer.kind === "died" && answer.cause === "stopped") return { kind: "stopped" };
-  const error = sourceError(answer.error, bundle, around.importFolder, name, path);
+  const error = sourceError(answer.error, bundle, around.folder, name, path);
   return { kind: "found", finding: { kind: "failed", path, durationMs, error } };
 }

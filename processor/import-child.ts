@@ -2,11 +2,9 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { homedir } from "node:os";
 import { delimiter, dirname } from "node:path";
-import { fileURLToPath } from "node:url";
 import type { ImportReply, ImportRequest, RawError } from "./protocol.ts";
 import type { ImportLimits } from "./types.ts";
 
-const STUB = fileURLToPath(new URL("./child.mjs", import.meta.url));
 const START_MS = 60_000;
 const KEPT_OUTPUT = 8_192;
 
@@ -42,12 +40,12 @@ export class ImportChild {
   #crash: RawError | undefined;
   #gone = false;
 
-  constructor(limits: ImportLimits, cwd: string) {
+  constructor(program: string, limits: ImportLimits, cwd: string) {
     this.#limits = limits;
     const maxRssBytes = limits.memoryMb * 2 * 1024 * 1024;
     this.#process = spawn(
       process.execPath,
-      [`--max-old-space-size=${limits.memoryMb}`, "--enable-source-maps", STUB, String(maxRssBytes)],
+      [`--max-old-space-size=${limits.memoryMb}`, "--enable-source-maps", program, String(maxRssBytes)],
       {
         cwd,
         env: ENV,

@@ -1,3 +1,4 @@
+import { writeChild } from "./child-code.ts";
 import { type ChildAnswer, ImportChild } from "./import-child.ts";
 import type { ImportLimits } from "./types.ts";
 
@@ -12,29 +13,34 @@ export type PromptAnswer = ChildAnswer | { readonly kind: "alone" };
 
 /**
  * Imports bundles in child processes, in two lanes, so that a file that hangs keeps nobody waiting: prompt files share
- * a few children; any other is imported again in a child of its own. One started child is kept ready, because
- * its start (0.3 to 2 s with the TypeScript loader) is most of the time between saving a file and seeing it.
+ * a few children; any other is imported again in a child of its own. One started child is kept ready, because on a busy
+ * machine its start is most of the time between saving a file and seeing it.
  */
 export class Importer {
   #limits: ImportLimits;
   #cwd: string;
+  #folder: string;
   #queue: Waiting[] = [];
   #lanes = 0;
   #alone = 0;
   #aloneQueue: (() => void)[] = [];
-  #spare: ImportChild | undefined;
+  #spare: Promise<ImportChild> | undefined;
   #live = new Set<ImportChild>();
   #stopped = false;
 
-  constructor(limits: ImportLimits, cwd: string) {
+  /** `folder`: of this importer alone, inside the project; bundles to be imported are to lie in it. */
+  constructor(folder: string, limits: ImportLimits, cwd: string) {
+    this.#folder = folder;
     this.#limits = limits;
     this.#cwd = cwd;
   }
 
   /** Starts a child ahead of its first file. */
   warm(): void {
-    if (this.#stopped || (this.#spare !== undefined && !this.#spare.gone)) return;
-    this.#spare = this.#start();
+    if (this.#stopped) return;
+    this.#spare ??= this.#start();
+    // Whoever takes it sees the error.
+    this.#spare.catch(() => {});
   }
 
   /** Shares a child with other files; answers within a few seconds once its turn has come. */
@@ -53,7 +59,7 @@ export class Importer {
     this.#alone += 1;
     try {
       if (this.#stopped || signal?.aborted) return STOPPED;
-      const child = this.#start();
+      const child = await this.#start();
       const abort = () => this.#end(child);
       signal?.addEventListener("abort", abort);
       try {
@@ -80,11 +86,11 @@ export class Importer {
     this.#lanes += 1;
     let child: ImportChild | undefined;
     for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
-      if (child === undefined || child.gone || child.taken >= this.#limits.filesPerChild) {
-        this.#end(child);
-        child = this.#take();
-      }
       try {
+        if (child === undefined || child.gone || child.taken >= this.#limits.filesPerChild) {
+          this.#end(child);
+          child = await this.#take();
+        }
         const answer = await child.import(next.path, Math.min(this.#limits.promptMs, this.#limits.timeoutMs));
         next.resolve(this.#isConclusive(answer, child) ? answer : { kind: "alone" });
       } catch (error) {
@@ -104,14 +110,16 @@ export class Importer {
     return child.taken === 1;
   }
 
-  #take(): ImportChild {
+  async #take(): Promise<ImportChild> {
     const spare = this.#spare;
     this.#spare = undefined;
-    return spare === undefined || spare.gone ? this.#start() : spare;
+    const child = await spare?.catch(() => undefined);
+    return child === undefined || child.gone ? await this.#start() : child;
   }
 
-  #start(): ImportChild {
-    const child = new ImportChild(this.#limits, this.#cwd);
+  async #start(): Promise<ImportChild> {
+    const program = await writeChild(this.#folder);
+    const child = new ImportChild(program, this.#limits, this.#cwd);
     this.#live.add(child);
     if (this.#stopped) this.#end(child);
     return child;

@@ -1,12 +1,11 @@
-import { randomUUID } from "node:crypto";
-import { mkdirSync, realpathSync } from "node:fs";
+import { realpathSync } from "node:fs";
 import { rm } from "node:fs/promises";
-import { join } from "node:path";
 import type pg from "pg";
 import { readFiles, readFilesByPath } from "../db/dags/read-files.ts";
 import type { FileRow } from "../db/dags/types.ts";
 import type { Surroundings } from "./examine.ts";
 import { lockHashOf } from "./hashes.ts";
+import { makeImportFolder } from "./import-folder.ts";
 import { Importer } from "./importer.ts";
 import { inParallel } from "./in-parallel.ts";
 import { Looker } from "./look.ts";
@@ -84,9 +83,8 @@ class FolderProcessor implements Processor {
     const { log } = options;
     this.#options = options;
     this.#folder = realpathSync(options.folder);
-    mkdirSync(options.home, { recursive: true });
-    this.#importFolder = join(realpathSync(options.home), "import", randomUUID());
-    this.#importer = new Importer({ ...DEFAULT_LIMITS, ...options.limits }, this.#folder);
+    this.#importFolder = makeImportFolder(options.home);
+    this.#importer = new Importer(this.#importFolder, { ...DEFAULT_LIMITS, ...options.limits }, this.#folder);
     this.#queue = new StoreQueue(options.pool, (stored) => this.#stored(stored));
     this.#looker = new Looker(this.#queue, {
       depends: (paths) => this.#watch?.add(paths),

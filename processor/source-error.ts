@@ -6,13 +6,13 @@ import type { Bundle, FileError } from "./types.ts";
 const FRAME = /^\s+at .*?\(?((?:file:\/\/)?[^\s()]+):(\d+):(\d+)\)?$/;
 
 /**
- * An error of imported code in terms of the author's files. The child's stack is mapped already, but a map names its
- * sources relative to the DAG folder, so Node shows them below the code folder; and our own frames are no help.
+ * An error of imported code in terms of the author's files. The child's stack is mapped already; what is left is to
+ * name files as the author does, and to leave out Node's frames and our own. `name` is the imported bundle's.
  */
 export function sourceError(
   raw: RawError,
   bundle: Bundle,
-  codeFolder: string,
+  folder: string,
   name: string,
   file: string,
 ): FileError {
@@ -31,7 +31,7 @@ export function sourceError(
       if (!/^\s+at /.test(line)) lines.push(tidy(line));
       continue;
     }
-    const source = sourceOf(frame[1]!, codeFolder);
+    const source = sourceOf(frame[1]!, folder);
     if (!sources.has(source)) {
       if (isForeign(frame[1]!)) lines.push(line);
       continue;
@@ -46,8 +46,8 @@ export function sourceError(
 const isForeign = (path: string): boolean =>
   /[\\/]node_modules[\\/]/.test(path) && !/[\\/]node_modules[\\/](?:meridian|tsx)[\\/]/.test(path);
 
-function sourceOf(path: string, codeFolder: string): string {
+function sourceOf(path: string, folder: string): string {
   if (path.startsWith("node:")) return path;
   const absolute = path.startsWith("file:") ? fileURLToPath(path) : path;
-  return isAbsolute(absolute) ? relative(codeFolder, absolute).replaceAll("\\", "/") : path;
+  return isAbsolute(absolute) ? relative(folder, absolute).replaceAll("\\", "/") : path;
 }

@@ -87,4 +87,4 @@ export class StoreQueue {
 
 /** Class 22 of PostgreSQL's codes: the value itself is refused, trying again cannot help. */
 const isDataError = (error: unknown): boolean =>
-  String((error as { code?: unknown }).code ?? "").startsWith("22");
+  (error as { code?: string } | null)?.code?.startsWith("22") === true;

@@ -1,58 +1,17 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
-import type pg from "pg";
-import type { Processor } from "../../processor/processor.ts";
-import {
-  dagText,
-  eventually,
-  makeDatabase,
-  makeLog,
-  makeProcessor,
-  makeWorkplace,
-  type Workplace,
-} from "./support.ts";
+import { expect, test } from "vitest";
+import { useRig } from "./rig.ts";
+import { dagText } from "./support.ts";
 
-let place: Workplace;
-let pool: pg.Pool;
-let drop: () => Promise<void>;
-const processors: Processor[] = [];
-
-beforeEach(async () => {
-  place = makeWorkplace();
-  ({ pool, drop } = await makeDatabase());
-});
-afterEach(async () => {
-  await Promise.all(processors.splice(0).map((processor) => processor.stop()));
-  await drop();
-  place.remove();
-});
-
-const processor = (
-  ...args: Parameters<typeof makeProcessor> extends [unknown, unknown, ...infer R] ? R : never
-) => {
-  const made = makeProcessor(place, pool, ...args);
-  processors.push(made);
-  return made;
-};
-const versions = async () =>
-  (await pool.query("select dag_id, number, version, hash from app.dag_version order by dag_id, number"))
-    .rows;
-const dagRow = async (id: string) =>
-  (await pool.query("select * from app.dag where dag_id = $1", [id])).rows[0];
-const fileRow = async (path: string) =>
-  (await pool.query("select * from app.dag_file where path = $1", [path])).rows[0];
+const rig = useRig();
 
 test("B1: a DAG file becomes a DAG with its first version, code and account", async () => {
-  place.write(
-    "sales.ts",
-    dagText(
-      "sales",
-      '{ schedule: "0 2 * * *", startDate: "2026-05-01", catchup: true, maxActiveRuns: 3, owner: "ann", tags: ["a", "b"] }',
-    ),
-  );
+  const options =
+    '{ schedule: "0 2 * * *", startDate: "2026-05-01", catchup: true, maxActiveRuns: 3, owner: "ann", tags: ["a", "b"] }';
+  rig.place.write("sales.ts", dagText("sales", options));
   const stored: string[] = [];
-  const p = processor({ onStored: (ids) => void stored.push(...ids) });
+  const p = rig.processor({ onStored: (ids) => void stored.push(...ids) });
   expect(await p.pass()).toMatchObject({ files: 1, stored: 1, failed: 0 });
-  const row = await dagRow("sales");
+  const row = await rig.dag("sales");
   expect(row).toMatchObject({
     file: "sales.ts",
     active: true,
@@ -62,53 +21,175 @@ test("B1: a DAG file becomes a DAG with its first version, code and account", as
     owner: "ann",
     tags: ["a", "b"],
     timetable: { kind: "cron", cron: "0 2 * * *", zone: "UTC" },
+    start_at: new Date("2026-05-01T00:00:00Z"),
+    end_at: null,
   });
   expect(row.next_due_at).toBeInstanceOf(Date);
-  const {
-    rows: [version],
-  } = await pool.query(
+  const { rows } = await rig.pool.query(
     "select v.*, b.code, b.source_map from app.dag_version v join app.bundle b on b.hash = v.bundle_hash",
   );
-  expect(version).toMatchObject({ number: 1, version: row.version, dag_id: "sales" });
-  expect(version.graph).toMatchObject({ dagId: "sales", tasks: [{ id: "t" }] });
-  expect(version.code).toContain('dag("sales"');
-  expect(JSON.parse(version.source_map).sources).toEqual(["sales.ts"]);
-  expect(version.lock_hash).toMatch(/^[0-9a-f]{64}$/);
-  const { rows: accounts } = await pool.query("select slots from app.account where key = 'runs:sales'");
+  expect(rows[0]).toMatchObject({ number: 1, version: row.version, dag_id: "sales" });
+  expect(rows[0].graph).toMatchObject({ dagId: "sales", tasks: [{ id: "t" }] });
+  expect(rows[0].code).toContain('dag("sales"');
+  expect(JSON.parse(rows[0].source_map).sources).toEqual(["sales.ts"]);
+  expect(rows[0].lock_hash).toMatch(/^[0-9a-f]{64}$/);
+  const { rows: accounts } = await rig.pool.query("select slots from app.account where key = 'runs:sales'");
   expect(accounts).toEqual([{ slots: 3 }]);
-  expect(await fileRow("sales.ts")).toMatchObject({ error: null, dag_ids: ["sales"] });
+  expect(await rig.file("sales.ts")).toMatchObject({ error: null, dag_ids: ["sales"] });
   expect(stored).toEqual(["sales"]);
 });
 
 test("B2: an unchanged file is not imported again and writes nothing, by whichever processor", async () => {
-  place.write("sales.ts", dagText("sales"));
-  expect(await processor().pass()).toMatchObject({ stored: 1 });
+  rig.place.write("sales.ts", dagText("sales"));
+  expect(await rig.processor().pass()).toMatchObject({ stored: 1 });
   const all = async () =>
     (
-      await pool.query(
-        "select (select jsonb_agg(d) from app.dag d) as dags, (select jsonb_agg(v) from app.dag_version v) as versions, (select jsonb_agg(jsonb_build_array(f, f.xmin)) from app.dag_file f) as files",
+      await rig.pool.query(
+        `select (select jsonb_agg(jsonb_build_array(d, d.xmin)) from app.dag d) as dags,
+                (select jsonb_agg(jsonb_build_array(v, v.xmin)) from app.dag_version v) as versions,
+                (select jsonb_agg(jsonb_build_array(b.hash, b.xmin, b.xmax)) from app.bundle b) as bundles,
+                (select jsonb_agg(jsonb_build_array(f, f.xmin)) from app.dag_file f) as files`,
       )
     ).rows[0];
   const before = await all();
-  const other = processor();
+  const other = rig.processor();
   expect(await other.pass()).toMatchObject({ files: 1, stored: 0 });
   expect(await other.pass()).toMatchObject({ files: 1, stored: 0 });
   expect(await all()).toEqual(before);
 });
 
 test("B2: a change makes a version, a change back takes the old one", async () => {
-  const p = processor();
-  place.write("sales.ts", dagText("sales", "{}", "() => 1"));
+  const p = rig.processor();
+  rig.place.write("sales.ts", dagText("sales", "{}", "() => 1"));
   await p.pass();
-  const first = (await dagRow("sales")).version;
-  await pool.query("update app.dag set next_due_at = null");
-  place.write("sales.ts", dagText("sales", "{}", "() => 22"));
+  const first = (await rig.dag("sales")).version;
+  await rig.pool.query("update app.dag set next_due_at = null");
+  rig.place.write("sales.ts", dagText("sales", "{}", "() => 22"));
   await p.pass();
-  expect((await versions()).map((v) => v.number)).toEqual([1, 2]);
-  expect((await dagRow("sales")).version).not.toBe(first);
-  expect((await dagRow("sales")).next_due_at).toBeNull();
-  place.write("sales.ts", dagText("sales", "{}", "() => 1"));
+  expect((await rig.versions()).map((v) => v.number)).toEqual([1, 2]);
+  const second = await rig.dag("sales");
+  expect(second.version).not.toBe(first);
+  expect(second.next_due_at, "other code, same dates: the cursor is left alone").toBeNull();
+  rig.place.write("sales.ts", dagText("sales", "{}", "() => 1"));
   await p.pass();
-  expect((await versions()).map((v) => v.number)).toEqual([1, 2]);
-  expect((await dagRow("sales")).version).toBe(first);
+  expect((await rig.versions()).map((v) => v.number)).toEqual([1, 2]);
+  expect((await rig.dag("sales")).version).toBe(first);
+});
+
+test("B2: other dates make the DAG due at once; a comment changes the map alone", async () => {
+  const p = rig.processor();
+  rig.place.write("sales.ts", dagText("sales", '{ schedule: "@daily" }'));
+  await p.pass();
+  await rig.pool.query("update app.dag set next_due_at = null");
+  rig.place.write("sales.ts", `// A comment.\n\n${dagText("sales", '{ schedule: "@daily" }')}`);
+  await p.pass();
+  expect(await rig.versions()).toHaveLength(1);
+  expect((await rig.dag("sales")).next_due_at).toBeNull();
+  const { rows } = await rig.pool.query("select source_map from app.bundle");
+  expect(rows.map((row) => row.source_map)).toEqual([expect.stringContaining("// A comment.")]);
+  rig.place.write("sales.ts", dagText("sales", '{ schedule: "@weekly" }'));
+  await p.pass();
+  expect((await rig.dag("sales")).next_due_at).toBeInstanceOf(Date);
+});
+
+test("B1: a broken file shows its error where the author wrote it; its last good version stays", async () => {
+  const p = rig.processor();
+  rig.place.write("sales.ts", dagText("sales"));
+  rig.place.write("lib/rate.ts", "export function rate(a: number): number {\n\n  return a;\n}\n");
+  await p.pass();
+  const before = await rig.dag("sales");
+
+  rig.place.write("sales.ts", `${dagText("sales")}const = 1;\n`);
+  expect(await p.pass()).toMatchObject({ failed: 1 });
+  expect(await rig.file("sales.ts")).toMatchObject({
+    dag_ids: ["sales"],
+    error: { code: "bundle_failed", file: "sales.ts", line: 5 },
+  });
+
+  rig.place.write(
+    "lib/rate.ts",
+    "interface Unused { a: 1 }\n\nexport function rate(a: number): number {\n  throw new RangeError(`no rate of ${a}`);\n}\n",
+  );
+  rig.place.write("sales.ts", `import { rate } from "./lib/rate.ts";\n${dagText("sales")}rate(3);\n`);
+  expect(await p.pass()).toMatchObject({ failed: 1 });
+  const { error } = await rig.file("sales.ts");
+  expect(error).toMatchObject({ code: "RangeError", message: "no rate of 3", file: "lib/rate.ts", line: 4 });
+  expect(error.stack).toContain("sales.ts:6:1");
+  expect(error.stack).not.toMatch(/node:internal|processor|\.mjs/);
+
+  rig.place.write(
+    "sales.ts",
+    'import { dag, task } from "meridian";\ndag("sales", {}, () => {\n  task("a", { retires: 1 }, () => 1);\n});\n',
+  );
+  await p.pass();
+  const refused = await rig.file("sales.ts");
+  expect(refused.error).toMatchObject({
+    line: 3,
+    message: expect.stringContaining('did you mean "retries"?'),
+  });
+
+  rig.place.write(
+    "sales.ts",
+    'import nothing from "no-such-package";\nimport { dag } from "meridian";\ndag(nothing, {}, () => {});\n',
+  );
+  await p.pass();
+  const lost = await rig.file("sales.ts");
+  expect(lost.error.message).toBe("Cannot find package 'no-such-package' imported from sales.ts");
+
+  expect(await rig.dag("sales")).toEqual(before);
+  rig.place.write("sales.ts", dagText("sales"));
+  await p.pass();
+  expect(await rig.file("sales.ts")).toMatchObject({ error: null });
+  expect(await rig.dag("sales")).toEqual(before);
+});
+
+test("K63: a DAG renamed in place: the old id becomes inactive, the new one is new", async () => {
+  const p = rig.processor();
+  rig.place.write("x.ts", dagText("a"));
+  await p.pass();
+  rig.place.write("x.ts", dagText("b"));
+  await p.pass();
+  expect(await rig.dag("a")).toMatchObject({ active: false });
+  expect(await rig.dag("b")).toMatchObject({ active: true, file: "x.ts" });
+  expect((await rig.versions()).map((v) => `${v.dag_id} ${v.number}`)).toEqual(["a 1", "b 1"]);
+
+  await rig.pool.query("update app.dag set next_due_at = null");
+  rig.place.write("x.ts", dagText("a"));
+  await p.pass();
+  expect(await rig.dag("a"), "active again, and looked at at once").toMatchObject({ active: true });
+  expect((await rig.dag("a")).next_due_at).toBeInstanceOf(Date);
+  expect(await rig.dag("b")).toMatchObject({ active: false });
+  expect(await rig.versions()).toHaveLength(2);
+});
+
+test("B3: a file that is gone makes its DAGs inactive, one that moved does not", async () => {
+  const stored: string[] = [];
+  const p = rig.processor({ onStored: (ids) => void stored.push(...ids) });
+  rig.place.write("x.ts", dagText("x"));
+  rig.place.write("y.ts", dagText("y"));
+  await p.pass();
+  const switchedOnAt = (await rig.dag("x")).switched_on_at;
+  rig.place.unlink("x.ts");
+  rig.place.write("moved/x.ts", dagText("x"));
+  rig.place.unlink("y.ts");
+  expect(await p.pass()).toMatchObject({ gone: 2 });
+  expect(await rig.dag("x")).toMatchObject({
+    active: true,
+    file: "moved/x.ts",
+    switched_on_at: switchedOnAt,
+  });
+  expect(await rig.dag("y")).toMatchObject({ active: false });
+  expect(await rig.file("y.ts")).toBeUndefined();
+  // Gone while no processor ran: found at the next start.
+  rig.place.unlink("moved/x.ts");
+  await rig.processor().pass();
+  expect(await rig.dag("x")).toMatchObject({ active: false });
+});
+
+test("one file that PostgreSQL refuses does not keep the others out", async () => {
+  rig.place.write("good.ts", dagText("good"));
+  rig.place.write("zero.ts", dagText("zero", '{ description: "a\\u0000b" }'));
+  await rig.processor().pass();
+  expect(await rig.dag("good")).toMatchObject({ active: true });
+  expect(await rig.file("zero.ts")).toMatchObject({ error: { code: "not_storable" } });
 });

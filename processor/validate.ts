@@ -1,0 +1,102 @@
+import { realpathSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { collect, type Dag } from "../authoring/collect.ts";
+import { DefinitionError } from "../core/errors.ts";
+import type { SerialGraph } from "../core/graph.ts";
+import { writeBundle } from "../platform/code-folder.ts";
+import { bundleFile } from "./bundle.ts";
+import { Claims } from "./claims.ts";
+import { bundleOne, type Examined, importOne, rooted, type Surroundings } from "./examine.ts";
+import { lockHashOf } from "./hashes.ts";
+import { makeImportFolder } from "./import-folder.ts";
+import { Importer } from "./importer.ts";
+import { inParallel } from "./in-parallel.ts";
+import { nameIn } from "./scan.ts";
+import { DEFAULT_LIMITS, type FileError, type ImportLimits } from "./types.ts";
+
+/** What the processor would find in a file. */
+export interface FileReport {
+  /** Relative to the folder. */
+  readonly path: string;
+  readonly graphs: readonly SerialGraph[];
+  readonly error: FileError | null;
+  readonly durationMs: number;
+}
+
+export interface ValidateOptions {
+  /** To which paths in reports are relative. */
+  readonly folder: string;
+  /** The data folder; inside the project, so that `meridian` and packages resolve from it. */
+  readonly home: string;
+  readonly limits?: Partial<ImportLimits>;
+}
+
+/** Examines files as the processor does, without a database; also finds ids that two of them define. */
+export async function validate(
+  files: readonly string[],
+  { folder, home, limits }: ValidateOptions,
+): Promise<readonly FileReport[]> {
+  return await withImportFolder(home, async (importFolder) => {
+    const root = realpathSync(folder);
+    const importer = new Importer(importFolder, { ...DEFAULT_LIMITS, ...limits }, root);
+    const around = { folder: root, importFolder, importer, lockHash: lockHashOf(root) };
+    try {
+      const reports = new Map<string, FileReport>();
+      const paths = [...new Set(files.map((file) => nameIn(root, resolve(root, file))))];
+      await inParallel(paths, 8, async (path) => void reports.set(path, await report(around, path)));
+      return withConflicts(paths.map((path) => reports.get(path)!));
+    } finally {
+      importer.stop();
+    }
+  });
+}
+
+async function report(around: Surroundings, path: string): Promise<FileReport> {
+  const { bundle, finding: failed } = await bundleOne(around.folder, path);
+  let examined: Examined =
+    bundle === null
+      ? { kind: "found", finding: failed! }
+      : await importOne(around, path, bundle, null, new AbortController().signal);
+  if (examined.kind === "slow") examined = await examined.rest;
+  if (examined.kind !== "found") throw new Error(`${path}: the check was stopped`);
+  const { finding } = examined;
+  const { durationMs } = finding;
+  if (finding.kind === "failed") return { path, graphs: [], error: finding.error, durationMs };
+  return { path, graphs: finding.dags.map((dag) => dag.graph), error: null, durationMs };
+}
+
+function withConflicts(reports: readonly FileReport[]): readonly FileReport[] {
+  const claims = new Claims();
+  const idsOf = ({ graphs }: FileReport) => graphs.map((graph) => graph.dagId);
+  for (const one of reports) claims.add(one.path, idsOf(one));
+  return reports.map((one) => ({ ...one, error: one.error ?? claims.conflictOf(idsOf(one)) }));
+}
+
+/**
+ * The DAGs of a file with their bodies, imported into this very process: for a run of a DAG without servers.
+ * Throws DefinitionError when it does not bundle, and whatever the file throws.
+ */
+export async function loadDags(file: string, home: string): Promise<readonly Dag[]> {
+  const path = realpathSync(file);
+  const folder = dirname(path);
+  const bundled = await bundleFile(folder, path);
+  if (bundled.kind === "failed") {
+    throw new DefinitionError(bundled.error.code, bundled.error.message, { details: { ...bundled.error } });
+  }
+  const { hash, code, map } = bundled.bundle;
+  return await withImportFolder(home, async (importFolder) => {
+    const module = await writeBundle(importFolder, hash, code, rooted(map, folder));
+    return await collect(() => import(pathToFileURL(module).href));
+  });
+}
+
+async function withImportFolder<T>(home: string, body: (folder: string) => Promise<T>): Promise<T> {
+  const folder = makeImportFolder(home);
+  try {
+    return await body(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
