@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import type { Dag } from "../../authoring/collect.ts";
@@ -43,6 +44,18 @@ async function rows() {
   return { daily: daily.rows as unknown[], monthly: monthly.rows as unknown[] };
 }
 
+/** Until so many of its sessions wait for a lock. */
+async function untilWaiting(sessions: number): Promise<void> {
+  for (;;) {
+    const { rows: counts } = await admin.query<{ n: number }>(
+      "select count(*)::int as n from pg_stat_activity where datname = $1 and wait_event_type = 'Lock'",
+      [name],
+    );
+    if (counts[0]?.n === sessions) return;
+    await pause(10);
+  }
+}
+
 describe("A2: seattle_weather loads its interval and nothing else", () => {
   test(
     "31 days, many at once on an empty database; then reruns leave the same rows",
@@ -74,6 +87,28 @@ describe("A2: seattle_weather loads its interval and nothing else", () => {
       expect(await rows()).toEqual(loaded);
     },
   );
+
+  test.each([
+    [
+      "on an empty database",
+      "drop table weather_day, weather_month",
+      "create table weather_day (wrong text)",
+    ],
+    ["of one month", "select 1", "select 1 from weather_month for update"],
+  ])("two days side by side %s do not get in each other's way", async (_title, before, blocker) => {
+    await db.query(before);
+    await db.query(`begin; ${blocker}`);
+    const two = ["2015-12-01", "2015-12-02"].map(runDay);
+    await untilWaiting(2);
+    await db.query("rollback");
+    for (const { tasks } of await Promise.all(two)) {
+      expect(Object.values(tasks).map(({ state, tries }) => `${state} ${tries}`)).toEqual(
+        Array.from({ length: 4 }, () => "success 1"),
+      );
+    }
+    await Promise.all(days.map(runDay));
+    expect((await rows()).daily).toHaveLength(31);
+  });
 
   test("what an interval holds is replaced: a row that does not belong there goes", async () => {
     const loaded = await rows();
