@@ -1,9 +1,9 @@
 import { Bare } from "./bare/contestant.ts";
 import type { Contestant, ContestantName, Sample } from "./contestant.ts";
-import { createOurs } from "./ours.ts";
+import { Ours } from "./ours/contestant.ts";
 import type { Answer, Call } from "./remote.ts";
 
-const CREATE: Record<ContestantName, () => Contestant> = { bare: () => new Bare(), ours: createOurs };
+const CREATE: Record<ContestantName, () => Contestant> = { bare: () => new Bare(), ours: () => new Ours() };
 
 let contestant: Contestant | undefined;
 

@@ -1,11 +1,4 @@
-import type { WorkerOptions } from "@temporalio/worker";
+import { workerTuning as tuningOf } from "../worker/tuning.ts";
 
-/** The worker settings both contestants run with, so that a ratio compares paths and not settings. */
-export const workerTuning = {
-  maxConcurrentWorkflowTaskExecutions: 100,
-  maxConcurrentWorkflowTaskPolls: 10,
-  maxConcurrentActivityTaskExecutions: 200,
-  maxConcurrentActivityTaskPolls: 10,
-  maxConcurrentLocalActivityExecutions: 200,
-  maxCachedWorkflows: 1_000,
-} satisfies Partial<WorkerOptions>;
+/** The settings of Meridian's own worker, for both contestants, so that a ratio compares paths and not settings. */
+export const workerTuning = tuningOf({ activities: 200, cachedRuns: 1_000 });

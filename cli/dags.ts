@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import type { Command } from "commander";
 import { runLocally, type LocalRun } from "../authoring/local.ts";
 import { connectionsFrom } from "../authoring/connection.ts";
@@ -86,7 +87,7 @@ async function testDag(
   options: Output & { dag?: string; interval?: string; conf: string },
 ): Promise<LocalRun> {
   const config = readConfig();
-  const dags = await loadDags(file);
+  const dags = await loadDags(file, resolve(config.home));
   const ids = dags.map((dag) => dag.graph.dagId);
   const dag = options.dag === undefined && dags.length === 1 ? dags[0] : dags.find(({ graph }) => graph.dagId === options.dag);
   if (dag === undefined) {

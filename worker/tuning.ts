@@ -5,9 +5,9 @@ import type { Config } from "../platform/config.ts";
 export function workerTuning(config: Pick<Config, "activities" | "cachedRuns">) {
   return {
     maxConcurrentWorkflowTaskExecutions: 100,
-    maxConcurrentWorkflowTaskPolls: 4,
+    maxConcurrentWorkflowTaskPolls: 10,
     maxConcurrentActivityTaskExecutions: config.activities,
-    maxConcurrentActivityTaskPolls: 4,
+    maxConcurrentActivityTaskPolls: 10,
     maxConcurrentLocalActivityExecutions: 200,
     maxCachedWorkflows: config.cachedRuns,
     // A stop request reaches a body with the next beat; the beats themselves are a third of the lost time apart.

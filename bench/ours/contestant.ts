@@ -1,0 +1,201 @@
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { serve } from "@hono/node-server";
+import type { Client } from "@temporalio/client";
+import pg from "pg";
+import { createApp } from "../../api/app.ts";
+import { setUpTemporal } from "../../cli/setup.ts";
+import { createClient } from "../../client/client.ts";
+import { runIdOf, workflowIdOf } from "../../core/ids.ts";
+import { migrate } from "../../db/migrate.ts";
+import { readConfig } from "../../platform/config.ts";
+import { Life } from "../../platform/life.ts";
+import { createLog } from "../../platform/log.ts";
+import { createLocalLogStore } from "../../platform/logs/local.ts";
+import { createPool } from "../../platform/pg.ts";
+import { connectClient, connectNative } from "../../platform/temporal.ts";
+import { createProcessor } from "../../processor/processor.ts";
+import { installRuntime } from "../../worker/runtime.ts";
+import { startWorker } from "../../worker/worker.ts";
+import { nowMs, type BenchEnv, type Contestant, type Sample, type TaskTime } from "../contestant.ts";
+import { inParallel } from "../in-parallel.ts";
+import type { Workload } from "../workloads.ts";
+import { dagFiles } from "./dag-files.ts";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const RESULT_CLIENTS = 20;
+/** How far ahead a schedule is set: its files must be stored by then. */
+const CLOCK_LEAD_MS = 45_000;
+const WAIT_MS = 180_000;
+
+interface Live {
+  readonly life: Life;
+  readonly pool: pg.Pool;
+  readonly temporal: Client;
+  readonly folder: string;
+  readonly url: string;
+  readonly pass: () => Promise<unknown>;
+}
+
+/** Meridian in embedded mode: processor, worker and API in this process, each run triggered by one POST. */
+export class Ours implements Contestant {
+  readonly name = "ours";
+  #live: Live | undefined;
+  #stored = new Set<string>();
+
+  async setUp(env: BenchEnv): Promise<void> {
+    const home = join(ROOT, `.meridian/bench-${process.pid}`);
+    const folder = join(home, "dags");
+    mkdirSync(folder, { recursive: true });
+    const config = readConfig({
+      MERIDIAN_HOME: home,
+      DATABASE_URL: env.databaseUrl,
+      TEMPORAL_ADDRESS: env.temporalAddress,
+      TEMPORAL_NAMESPACE: env.namespace,
+      MERIDIAN_TASK_QUEUE: "bench-ours",
+    });
+    const log = createLog("warn", "bench");
+    installRuntime(log);
+    const life = new Life(log);
+    life.onEnd("folder", () => rmSync(home, { recursive: true, force: true }));
+    const pool = createPool({ url: env.databaseUrl, max: config.databaseConnections, applicationName: "bench" }, () => {});
+    life.onEnd("pool", async () => await pool.end());
+    await migrate(pool);
+    await pool.query("insert into app.account (key, slots) values ('pool:bench', 32) on conflict do nothing");
+    await pool.query("update app.account set slots = 100000 where key = 'pool:default_pool'");
+    const setUp = await connectClient(config, env.temporalAddress);
+    await setUpTemporal(setUp, config);
+    await setUp.connection.close();
+    const connection = await connectNative(config, env.temporalAddress);
+    life.onEnd("connection", async () => await connection.close());
+    const logs = createLocalLogStore({ folder: join(home, "logs") });
+    const worker = await startWorker({ config, pool, connection, logs, log, clock: () => Date.now() }, life);
+    const processor = createProcessor({
+      pool,
+      folder,
+      home,
+      log,
+      onStored: async (dagIds) => await worker.createDue(dagIds),
+    });
+    const client = createClient({
+      pool,
+      temporal: worker.temporal,
+      taskQueue: config.taskQueue,
+      eager: true,
+      clock: () => Date.now(),
+    });
+    const app = createApp({
+      db: pool,
+      client,
+      logs: { read: async () => ({ text: "", nextOffset: 0, done: true }) },
+      clock: () => Date.now(),
+      temporalWeb: null,
+      allowedHosts: [],
+      webFolder: null,
+      version: "bench",
+    });
+    const server = await new Promise<ReturnType<typeof serve>>((done) => {
+      const listening = serve({ fetch: app.fetch, hostname: "127.0.0.1", port: 0 }, () => done(listening));
+    });
+    life.onEnd("API", () => void server.close());
+    life.onEnd("processor", async () => await processor.stop());
+    const { port } = server.address() as AddressInfo;
+    this.#live = {
+      life,
+      pool,
+      temporal: worker.temporal,
+      folder,
+      url: `http://127.0.0.1:${port}/api/v1`,
+      pass: async () => await processor.pass(),
+    };
+  }
+
+  async run(workload: Workload): Promise<Sample> {
+    return workload.shape.kind === "clock" ? await this.#clock(workload) : await this.#triggered(workload);
+  }
+
+  async tearDown(): Promise<void> {
+    await this.#live?.life.end();
+  }
+
+  async #triggered({ id, shape }: Workload): Promise<Sample> {
+    const live = this.#one();
+    const dagId = id.toLowerCase();
+    const files = dagFiles(dagId, shape, 0);
+    if (!this.#stored.has(dagId)) {
+      await this.#store(files);
+      this.#stored.add(dagId);
+    }
+    const clients = shape.kind === "burst" ? shape.clients : 1;
+    const runs: { dagId: string; runId: string }[] = [];
+    const t0 = nowMs();
+    await inParallel(files, clients, async (file) => {
+      const response = await fetch(`${live.url}/dags/${file.id}/runs`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: "{}",
+      });
+      if (!response.ok) throw new Error(`trigger: ${response.status} ${await response.text()}`);
+      runs.push({ dagId: file.id, runId: ((await response.json()) as { runId: string }).runId });
+    });
+    return await this.#sample(t0, runs);
+  }
+
+  /** Nothing is triggered: the clock Schedule ticks on the minute; T0 is that minute. */
+  async #clock({ id, shape }: Workload): Promise<Sample> {
+    const dueAt = Math.ceil((Date.now() + CLOCK_LEAD_MS) / 60_000) * 60_000;
+    const files = dagFiles(`${id.toLowerCase()}_${dueAt}`, shape, dueAt);
+    await this.#store(files);
+    const runId = runIdOf(dueAt - 60_000);
+    const runs = files.map((file) => ({ dagId: file.id, runId }));
+    if (Date.now() >= dueAt) throw new Error("bench: the files were stored too late for their minute");
+    await new Promise((done) => setTimeout(done, dueAt - Date.now()));
+    await this.#all(runs.map((run) => run.dagId), runId);
+    return await this.#sample(dueAt, runs);
+  }
+
+  async #all(dagIds: readonly string[], runId: string): Promise<void> {
+    for (const until = Date.now() + WAIT_MS; Date.now() < until; ) {
+      const { rows } = await this.#one().pool.query<{ done: number }>(
+        "select count(*) as done from app.dag_run where dag_id = any ($1) and run_id = $2 and ended_at is not null",
+        [dagIds, runId],
+      );
+      if (rows[0]!.done === dagIds.length) return;
+      await new Promise((done) => setTimeout(done, 100));
+    }
+    throw new Error("bench: the runs did not end in time");
+  }
+
+  /** Done when every run's workflow has closed; the times of tasks are the system's own records. */
+  async #sample(t0: number, runs: readonly { dagId: string; runId: string }[]): Promise<Sample> {
+    const { temporal, pool } = this.#one();
+    await inParallel(runs, RESULT_CLIENTS, async ({ dagId, runId }) => {
+      await temporal.workflow.getHandle(workflowIdOf(dagId, runId)).result();
+    });
+    const end = nowMs();
+    const { rows } = await pool.query<{ run: number; started_at: Date; ended_at: Date }>(
+      `select t.run, t.started_at, t.ended_at from app.task_try t join app.dag_run d on d.run = t.run
+       where (d.dag_id, d.run_id) in (select * from unnest($1::text[], $2::text[]))`,
+      [runs.map((run) => run.dagId), runs.map((run) => run.runId)],
+    );
+    const tasks: TaskTime[] = rows.map((row) => ({
+      run: String(row.run),
+      startedAt: row.started_at.getTime(),
+      endedAt: row.ended_at.getTime(),
+    }));
+    return { t0, end, tasks };
+  }
+
+  async #store(files: readonly { id: string; text: string }[]): Promise<void> {
+    const live = this.#one();
+    for (const file of files) writeFileSync(join(live.folder, `${file.id}.ts`), file.text);
+    await live.pass();
+  }
+
+  #one(): Live {
+    if (this.#live === undefined) throw new Error("bench: ours is not set up");
+    return this.#live;
+  }
+}
