@@ -27,7 +27,7 @@ export function DagPage({ dagId, view }: { readonly dagId: string; readonly view
         <>
           <DagHead dag={dag} onTrigger={() => setOpen("trigger")} onPause={() => setOpen("pause")} />
           <DagWarnings dag={dag} />
-          <div className="dag-split">
+          <div className={`dag-split${view.runId !== null || view.taskId !== null ? " picked" : ""}`}>
             <GridPane dag={dag} view={view} />
             <Panel dag={dag} view={view} />
           </div>

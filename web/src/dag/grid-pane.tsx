@@ -39,6 +39,8 @@ function FilledGrid({ data, view }: { readonly data: GridData; readonly view: Da
         : { ...model, rows: model.rows.filter((row) => row.task.id.toLowerCase().includes(filter)) },
     [model, filter],
   );
+  if (shown.rows.length === 0 && filter !== "")
+    return <Notice title="No task matches">Change the filter.</Notice>;
   return (
     <Grid
       model={shown}

@@ -3,6 +3,7 @@ import type { DagSummary } from "../../../api/contracts.ts";
 import { usePause } from "../api/changes.ts";
 import { Link } from "../routing/link.tsx";
 import { dagPlace } from "../routing/use-route.ts";
+import { useNow } from "../time/use-now.ts";
 import { Relative, When } from "../time/when.tsx";
 import { Switch } from "../ui/switch.tsx";
 import { LastRuns } from "./last-runs.tsx";
@@ -60,18 +61,30 @@ function PauseSwitch({ dag }: { readonly dag: DagSummary }) {
 }
 
 function NextRun({ dag }: { readonly dag: DagSummary }) {
-  if (dag.paused)
-    return <span className="soft">{dag.pauseReason === null ? "paused" : `paused: ${dag.pauseReason}`}</span>;
+  if (dag.paused) {
+    return (
+      <div className="soft">
+        paused
+        <div className="small clip" title={dag.pauseReason ?? undefined}>
+          {dag.pauseReason}
+        </div>
+      </div>
+    );
+  }
   if (dag.nextDueAt === null) return <span className="soft">none due</span>;
   const at = Date.parse(dag.nextDueAt);
   return (
     <>
       <div>
-        <Relative at={at} />
+        <DueIn at={at} />
       </div>
       <div className="soft small">
         <When at={at} seconds={false} />
       </div>
     </>
   );
+}
+
+function DueIn({ at }: { readonly at: number }) {
+  return useNow() >= at ? <>due now</> : <Relative at={at} />;
 }

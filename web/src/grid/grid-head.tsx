@@ -34,8 +34,8 @@ function LiveHead(props: Props) {
 function Head({ runs, ticks, from, to, columnPx, picked, cursor, now }: Props & { readonly now: number }) {
   const durations = runs.map((run) => runDuration(run, now));
   const longest = durations.reduce<number>((most, one) => Math.max(most, one ?? 0), 0);
-  // Two digits need about 13 px; below that every second tick is left out.
-  const everyTick = columnPx >= 14;
+  // Two digits and a gap need about 18 px; below that every second tick is left out.
+  const everyTick = columnPx >= 18;
   return (
     <div className="grid-head" role="row" aria-rowindex={1}>
       <div className="grid-corner" role="columnheader">

@@ -14,6 +14,9 @@ interface Props {
   readonly columnPx: number;
 }
 
+/** About the width of the widest card. */
+const CARD_PX = 250;
+
 interface Spot {
   readonly row: number;
   readonly column: number;
@@ -49,7 +52,8 @@ export function GridHover({ scroller, model, ticks, names, columnPx }: Props) {
     };
   }, [scroller]);
   if (spot === null) return null;
-  const flip = spot.x > window.innerWidth - 280;
+  // It may not cover the details beside the grid.
+  const flip = spot.x + CARD_PX > (scroller.current?.getBoundingClientRect().right ?? window.innerWidth);
   const place = flip ? { right: window.innerWidth - spot.x + columnPx + 6 } : { left: spot.x + 6 };
   return (
     <>

@@ -12,7 +12,7 @@ import { GridRowView, cellId } from "./grid-row.tsx";
 import type { GridModel } from "./model.ts";
 import { placeOf } from "./place.ts";
 import { COLUMN_PX, HEAD_PX, ROW_PX, namesPx } from "./sizes.ts";
-import { ticksOf } from "./ticks.ts";
+import { ticksOf, type Ticks } from "./ticks.ts";
 import { useGridCursor, type Cursor } from "./use-grid-cursor.ts";
 
 export interface GridPick {
@@ -32,7 +32,7 @@ export function Grid({ model, span, picked, onPick }: Props) {
   const { zone } = useZone();
   const scroller = useRef<HTMLDivElement>(null);
   const names = useMemo(() => namesPx(rows.map((row) => row.task.id)), [rows]);
-  const ticks = useMemo(() => ticksOf(runs, zone), [runs, zone]);
+  const ticks = useTicks(runs, zone);
   const columnPx = COLUMN_PX[span];
 
   const rowItems = useVirtualizer({
@@ -57,6 +57,13 @@ export function Grid({ model, span, picked, onPick }: Props) {
 
   const pickedColumn = runs.findIndex((run) => run.runId === picked.runId);
   const pickedRow = rows.findIndex((row) => row.task.id === picked.taskId);
+  // A link to a cell shows that cell.
+  useLayoutEffect(() => {
+    if (pickedRow >= 0) rowItems.scrollToIndex(pickedRow);
+  }, [rowItems, pickedRow]);
+  useLayoutEffect(() => {
+    if (pickedColumn >= 0) columnItems.scrollToIndex(pickedColumn);
+  }, [columnItems, pickedColumn]);
   const open = ({ row, column }: Cursor): void =>
     onPick({ runId: runs[column]?.runId ?? null, taskId: rows[row]?.task.id ?? null });
   const { cursor, put, onKeyDown } = useGridCursor({
@@ -131,6 +138,14 @@ export function Grid({ model, span, picked, onPick }: Props) {
       </div>
     </div>
   );
+}
+
+/** The same ticks for as long as the dates are the same, so that a run that ends draws no row again. */
+function useTicks(runs: GridModel["runs"], zone: string): Ticks {
+  const last = useRef<{ readonly key: string; readonly ticks: Ticks } | null>(null);
+  const key = `${zone} ${runs.map((run) => run.logicalDate).join(" ")}`;
+  if (last.current?.key !== key) last.current = { key, ticks: ticksOf(runs, zone) };
+  return last.current.ticks;
 }
 
 /** Starts at the newest run, and follows new ones as long as the newest was in sight; leaves a reader of the past alone. */

@@ -37,6 +37,11 @@ const LOUDEST: readonly TaskState[] = [
   "removed",
 ];
 
+/** The one of several states that most wants eyes. */
+export function loudest(states: readonly TaskState[]): TaskState | undefined {
+  return LOUDEST.find((state) => states.includes(state));
+}
+
 export function buildModel(grid: Grid, previous: GridModel | null): GridModel {
   const columns = grid.cells.map((cells) => columnOf(cells, grid.states));
   const old = new Map(previous?.rows.map((row) => [row.task.id, row]));
@@ -59,7 +64,7 @@ function columnOf(cells: readonly GridCell[], states: readonly TaskState[]): Map
 }
 
 function merge(a: CellView, b: CellView): CellView {
-  const loud = LOUDEST.indexOf(a.state) <= LOUDEST.indexOf(b.state) ? a : b;
+  const loud = loudest([a.state, b.state]) === a.state ? a : b;
   return {
     state: loud.state,
     try: Math.max(a.try, b.try),

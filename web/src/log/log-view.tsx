@@ -2,6 +2,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef, useState } from "react";
 import { formatClock, formatInstant } from "../time/format.ts";
 import { useZone } from "../time/zone.tsx";
+import { CopyButton } from "../ui/copy-button.tsx";
 import type { Line } from "./lines.ts";
 import { useLogTail, type LogSource } from "./use-log-tail.ts";
 
@@ -22,6 +23,7 @@ export function LogView({ source, running }: { readonly source: LogSource; reado
         <span className="soft small number">
           {lines.length} {lines.length === 1 ? "line" : "lines"}
         </span>
+        {lines.length > 0 && <CopyButton label="copy" text={() => asText(lines)} />}
         <label className="small">
           <input type="checkbox" checked={wrap} onChange={(event) => setWrap(event.target.checked)} /> wrap
         </label>
@@ -35,6 +37,12 @@ export function LogView({ source, running }: { readonly source: LogSource; reado
       )}
     </section>
   );
+}
+
+function asText(lines: readonly Line[]): string {
+  return lines
+    .map(({ at, level, text }) => (at === null ? text : `${new Date(at).toISOString()} ${level} ${text}`))
+    .join("\n");
 }
 
 function LogLines({ lines, wrap }: { readonly lines: readonly Line[]; readonly wrap: boolean }) {
@@ -80,7 +88,7 @@ function LogLines({ lines, wrap }: { readonly lines: readonly Line[]; readonly w
                 <time title={line.at === null ? "" : formatInstant(line.at, zone)}>
                   {line.at === null ? "" : formatClock(line.at, zone, true)}
                 </time>
-                <b>{line.level === "info" ? "" : line.level}</b>
+                <b>{line.at === null || line.level === "info" ? "" : line.level}</b>
                 <span>{line.text}</span>
               </div>
             );

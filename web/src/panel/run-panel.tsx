@@ -35,15 +35,27 @@ export function RunPanel({ dag, runId, view }: Props) {
         {run !== undefined && <TemporalLink url={run.temporalUrl} />}
       </PanelHead>
       <Answer query={query} what={`run ${runId}`}>
-        {(data) => <RunBody run={data} view={view} />}
+        {(data) => <RunBody dag={dag} run={data} view={view} />}
       </Answer>
     </>
   );
 }
 
-function RunBody({ run, view }: { readonly run: RunDetail; readonly view: DagView }) {
+function RunBody({
+  dag,
+  run,
+  view,
+}: {
+  readonly dag: DagDetail;
+  readonly run: RunDetail;
+  readonly view: DagView;
+}) {
   const { zone } = useZone();
   const look = RUN_LOOK[run.state];
+  // Tasks without a cell are known only as far as the run has the version the page knows.
+  const asked = new Set(run.cells.map((cell) => cell.taskId));
+  const known = run.version === dag.version ? (dag.graph?.tasks ?? []) : [];
+  const unasked = known.filter((task) => !asked.has(task.id)).length;
   const ownWait = run.waiting.find((one) => one.taskId === null);
   const conf = Object.keys(run.conf).length === 0 ? null : JSON.stringify(run.conf, null, 2);
   return (
@@ -96,7 +108,7 @@ function RunBody({ run, view }: { readonly run: RunDetail; readonly view: DagVie
           <code>{run.runId}</code>
         </dd>
       </dl>
-      <TaskTally cells={run.cells} />
+      <TaskTally cells={run.cells} unasked={unasked} />
       <TasksToSee run={run} view={view} />
       {conf !== null && (
         <>
@@ -108,21 +120,18 @@ function RunBody({ run, view }: { readonly run: RunDetail; readonly view: DagVie
   );
 }
 
-/** How many tasks are in which state. */
-function TaskTally({ cells }: { readonly cells: readonly Cell[] }) {
-  const counts = TASK_STATES.map(
-    (state) => [state, cells.filter((cell) => cell.state === state).length] as const,
-  );
+/** How many tasks are in which state; `unasked` ones have no cell yet. */
+function TaskTally({ cells, unasked }: { readonly cells: readonly Cell[]; readonly unasked: number }) {
+  const count = (state: TaskState): number =>
+    cells.filter((cell) => cell.state === state).length + (state === "none" ? unasked : 0);
   return (
     <ul className="tally" aria-label="Tasks by state">
-      {counts
-        .filter(([, count]) => count > 0)
-        .map(([state, count]) => (
-          <li key={state}>
-            <StateWord look={TASK_LOOK[state]} />
-            <span className="number">{count}</span>
-          </li>
-        ))}
+      {TASK_STATES.filter((state) => count(state) > 0).map((state) => (
+        <li key={state}>
+          <StateWord look={TASK_LOOK[state]} />
+          <span className="number">{count(state)}</span>
+        </li>
+      ))}
     </ul>
   );
 }

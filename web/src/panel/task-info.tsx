@@ -2,7 +2,7 @@ import type { DagDetail, GraphTask } from "../../../api/contracts.ts";
 import { Link } from "../routing/link.tsx";
 import type { DagView } from "../routing/route.ts";
 import { dagPlace } from "../routing/use-route.ts";
-import { formatDuration } from "../time/format.ts";
+import { formatSetting } from "../time/format.ts";
 import { Notice } from "../ui/notice.tsx";
 import { PanelHead } from "./panel-head.tsx";
 
@@ -59,7 +59,7 @@ export function TaskFacts({
       <dt>Retries</dt>
       <dd>{retriesInWords(task)}</dd>
       <dt>Time-out</dt>
-      <dd>{task.executionTimeoutMs === null ? "none" : formatDuration(task.executionTimeoutMs)}</dd>
+      <dd>{task.executionTimeoutMs === null ? "none" : formatSetting(task.executionTimeoutMs)}</dd>
       <dt>Pool</dt>
       <dd>
         <Link to={{ page: "pools" }}>{task.pool}</Link>, {task.poolSlots}{" "}
@@ -74,8 +74,8 @@ export function TaskFacts({
 function retriesInWords(task: GraphTask): string {
   if (task.retries === 0) return "none";
   const growth = task.retryFactor === 1 ? "" : `, × ${task.retryFactor} each time`;
-  const most = task.retryMaxDelayMs === null ? "" : `, at most ${formatDuration(task.retryMaxDelayMs)}`;
-  return `${task.retries}, after ${formatDuration(task.retryDelayMs)}${growth}${most}`;
+  const most = task.retryMaxDelayMs === null ? "" : `, at most ${formatSetting(task.retryMaxDelayMs)}`;
+  return `${task.retries}, after ${formatSetting(task.retryDelayMs)}${growth}${most}`;
 }
 
 function TaskLinks({

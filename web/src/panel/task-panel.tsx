@@ -1,5 +1,6 @@
 import type { DagDetail } from "../../../api/contracts.ts";
 import { useRun, useTries } from "../api/queries.ts";
+import { loudest } from "../grid/model.ts";
 import { Link } from "../routing/link.tsx";
 import type { DagView } from "../routing/route.ts";
 import { dagPlace } from "../routing/use-route.ts";
@@ -26,7 +27,9 @@ interface Props {
 export function TaskPanel({ dag, runId, taskId, view }: Props) {
   const { data: run } = useRun(dag.dagId, runId);
   const instances = run?.cells.filter((cell) => cell.taskId === taskId && cell.mapIndex >= 0) ?? [];
-  const mapIndex = view.mapIndex ?? instances[0]?.mapIndex ?? null;
+  // Of several instances, the one that gave the cell its state.
+  const loud = loudest(instances.map((cell) => cell.state));
+  const mapIndex = view.mapIndex ?? instances.find((cell) => cell.state === loud)?.mapIndex ?? null;
   const query = useTries(dag.dagId, runId, taskId, mapIndex);
   const { data } = query;
   const { zone } = useZone();

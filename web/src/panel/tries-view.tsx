@@ -52,13 +52,13 @@ function TryTabs({ tries, shown }: { readonly tries: readonly Try[]; readonly sh
           role="tab"
           id={`try-${one.try}`}
           aria-controls="try-panel"
+          aria-label={`Try ${one.try}: ${TRY_LOOK[one.state].word}`}
           aria-selected={one === shown}
           tabIndex={one === shown ? 0 : -1}
           onClick={() => pick(one)}
         >
           <Mark look={TRY_LOOK[one.state]} />
           Try {one.try}
-          <span className="visually-hidden">: {TRY_LOOK[one.state].word}</span>
         </button>
       ))}
     </div>

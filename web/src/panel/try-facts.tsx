@@ -11,7 +11,7 @@ export function TryFacts({ one }: { readonly one: Try }) {
   return (
     <>
       <dl className="facts">
-        <dt>Outcome</dt>
+        <dt>State</dt>
         <dd>
           <StateWord look={TRY_LOOK[one.state]} />
         </dd>

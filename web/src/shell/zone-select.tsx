@@ -21,7 +21,7 @@ export function ZoneSelect({ dagZone }: { readonly dagZone: string | null }) {
       >
         <option value="utc">UTC</option>
         <option value="local">Local: {LOCAL_ZONE}</option>
-        <option value="dag">{dagZone === null ? "DAG's zone" : `DAG: ${dagZone}`}</option>
+        <option value="dag">DAG&apos;s zone: {dagZone ?? "UTC"}</option>
       </select>
       {offset !== "UTC" && <span className="soft number">{offset}</span>}
     </label>

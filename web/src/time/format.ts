@@ -88,6 +88,14 @@ export function formatDuration(ms: number): string {
   return `${Math.floor(s / 86_400)} d ${Math.floor((s % 86_400) / 3600)} h`;
 }
 
+/** A length someone chose, such as a delay: `5 s`, `1 min`, `1 h 30 min`. */
+export function formatSetting(ms: number): string {
+  return formatDuration(ms)
+    .replace(/\.0 s$/, " s")
+    .replace(/ 00 (?:s|min)$/, "")
+    .replace(/ 0 h$/, "");
+}
+
 const STEPS: readonly (readonly [number, string])[] = [
   [86_400_000 * 365, "y"],
   [86_400_000 * 30, "mo"],
@@ -113,7 +121,19 @@ export type WallResult =
   | { readonly kind: "gap" }
   | { readonly kind: "unreadable" };
 
-/** The inverse: `2026-05-09T14:05` on the clocks of a zone. A time a clock change leaves out is a gap; one shown twice means the first. */
+const WITH_OFFSET = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?\s?(?:Z|UTC|[+-]\d\d:?\d\d)$/i;
+
+/** What people type: a day, a day with a clock (both in the zone), or an instant with its own offset. */
+export function parseTyped(text: string, zone: string): WallResult {
+  const typed = text.trim();
+  if (WITH_OFFSET.test(typed)) {
+    const at = Date.parse(typed.replace(/\s?(?:UTC|Z)$/i, "Z").replace(" ", "T"));
+    return Number.isNaN(at) ? { kind: "unreadable" } : { kind: "instant", at, twice: false };
+  }
+  return parseWall(/^\d{4}-\d\d-\d\d$/.test(typed) ? `${typed} 00:00` : typed, zone);
+}
+
+/** The inverse of showing: `2026-05-09T14:05` on the clocks of a zone. A time a clock change leaves out is a gap; one shown twice means the first. */
 export function parseWall(text: string, zone: string): WallResult {
   const m = /^(\d{4,6})-(\d\d)-(\d\d)[T ](\d\d):(\d\d)(?::(\d\d)(?:\.\d+)?)?$/.exec(text.trim());
   if (m === null) return { kind: "unreadable" };

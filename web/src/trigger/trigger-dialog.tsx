@@ -2,7 +2,7 @@ import { useState, type FormEvent } from "react";
 import type { DagDetail } from "../../../api/contracts.ts";
 import { useTrigger } from "../api/changes.ts";
 import { ApiError, newKey } from "../api/fetch.ts";
-import { formatInstant, formatOffset, parseWall } from "../time/format.ts";
+import { formatInstant, formatOffset, parseTyped } from "../time/format.ts";
 import { useZone } from "../time/zone.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { parseConf } from "./conf.ts";
@@ -20,7 +20,7 @@ export function TriggerDialog({ dag, onClose, onOpenRun }: Props) {
   // One wish, one key: pressing the button again after a lost answer makes no second run.
   const [wish, setWish] = useState({ text: "", key: newKey() });
   const trigger = useTrigger();
-  const when = date === "" ? null : parseWall(date, zone);
+  const when = date.trim() === "" ? null : parseTyped(date, zone);
   const conf = parseConf(confText);
   const ready = conf.kind === "conf" && (when === null || when.kind === "instant");
 
@@ -48,9 +48,11 @@ export function TriggerDialog({ dag, onClose, onOpenRun }: Props) {
           Logical date
           <input
             className="field"
-            type="datetime-local"
-            step={1}
             autoFocus
+            spellCheck={false}
+            autoComplete="off"
+            placeholder={`${formatInstant(Date.now(), zone, false).slice(0, 10)} 00:00`}
+            aria-invalid={when !== null && when.kind !== "instant"}
             value={date}
             onChange={(event) => setDate(event.target.value)}
           />
@@ -95,17 +97,19 @@ function DateHelp({
   when,
   zone,
 }: {
-  readonly when: ReturnType<typeof parseWall> | null;
+  readonly when: ReturnType<typeof parseTyped> | null;
   readonly zone: string;
 }) {
-  if (when === null) return <span className="help">In {zone}; empty means now</span>;
+  if (when === null)
+    return <span className="help">A day, with a time if you like, in {zone}; empty means now</span>;
   if (when.kind === "gap")
     return <span className="wrong">The clocks of {zone} leave this time out; pick another</span>;
-  if (when.kind === "unreadable") return <span className="wrong">Give date and time</span>;
+  if (when.kind === "unreadable")
+    return <span className="wrong">Not a date: write it like 2026-05-09 or 2026-05-09 14:30</span>;
   const twice = when.twice ? `, the first of two (${formatOffset(when.at, zone)})` : "";
   return (
     <span className="help">
-      In {zone}
+      {formatInstant(when.at, zone)} {zone}
       {twice}
       {zone === "UTC" ? "" : `, which is ${formatInstant(when.at, "UTC")} UTC`}
     </span>

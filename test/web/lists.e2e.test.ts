@@ -1,0 +1,125 @@
+import { describe, expect, test } from "vitest";
+import { whyNoBrowser } from "./browser.ts";
+import { addRun } from "./fixtures/world.ts";
+import { LIVE_MS, useDesk } from "./support.ts";
+
+describe.skipIf(whyNoBrowser() !== null)("lists", () => {
+  const desk = useDesk();
+  const row = (id: string) =>
+    desk.page.getByRole("row").filter({ has: desk.page.getByRole("link", { name: id, exact: true }) });
+
+  test("the list shows schedule, owner, tags, last runs and the next run", async () => {
+    await desk.open("/");
+    const sales = row("sales_daily");
+    await sales.getByText("every day at 02:00 Europe/Berlin").waitFor();
+    await sales.getByText("data-platform").waitFor();
+    await sales.getByText("tier-1").waitFor();
+    await sales.getByText("in 5 h").waitFor();
+    expect(await sales.getByRole("link", { name: /^Run .*: running$/ }).count()).toBe(1);
+    expect(await sales.getByRole("link", { name: /^Run / }).count()).toBe(10);
+    await row("brand_new").getByText("no runs yet").waitFor();
+    await desk.page.getByText("100 of 147").waitFor();
+  });
+
+  test("a search narrows the list and is in the URL, so a reload keeps it", async () => {
+    await desk.open("/dags");
+    await row("sales_daily").waitFor();
+    await desk.page.keyboard.press("/");
+    await desk.page.keyboard.type("rates");
+    await row("sales_daily").waitFor({ state: "detached" });
+    await row("exchange_rates").waitFor();
+    expect(new URL(desk.page.url()).search).toBe("?q=rates");
+    await desk.page.reload();
+    await row("exchange_rates").waitFor();
+    expect(await desk.page.getByLabel("Search DAGs").inputValue()).toBe("rates");
+    await desk.page.getByLabel("Search DAGs").fill("nothing like this");
+    await desk.page.getByText("No DAG matches").waitFor();
+  });
+
+  test("further DAGs are read when the end of the list comes near", async () => {
+    await desk.open("/dags");
+    await row("sales_daily").waitFor();
+    await desk.page.mouse.move(700, 600);
+    for (let turn = 0; turn < 6; turn++) await desk.page.mouse.wheel(0, 1500);
+    await desk.page.getByRole("status").filter({ hasText: /^147$/ }).waitFor();
+    for (let turn = 0; turn < 4; turn++) await desk.page.mouse.wheel(0, 2000);
+    await row("tenant_140_sync").waitFor();
+  });
+
+  test("the switch pauses and unpauses; the filter shows the paused ones", async () => {
+    await desk.open("/dags");
+    const toggle = row("exchange_rates").getByRole("switch");
+    await toggle.click();
+    await row("exchange_rates").getByText("paused").waitFor();
+    expect(desk.world.dags.get("exchange_rates")?.detail.paused).toBe(true);
+    await desk.page.getByRole("button", { name: "Paused" }).click();
+    await row("regions").waitFor({ state: "detached" });
+    await row("legacy_export").getByText("the target system moves house").waitFor();
+    await toggle.click();
+    await row("exchange_rates").waitFor({ state: "detached" });
+    expect(desk.world.dags.get("exchange_rates")?.detail.paused).toBe(false);
+  });
+
+  // A machine crowded by other tests may be late once.
+  test("a new run appears among the last runs within 2 s", { retry: 2 }, async () => {
+    await desk.open("/dags?q=brand_new");
+    await row("brand_new").getByText("no runs yet").waitFor();
+    addRun(desk.world.dags.get("brand_new")!, {
+      at: Date.UTC(2026, 4, 9),
+      lengthMs: 86_400_000,
+      state: "failed",
+      startedAt: Date.now() - 5000,
+      tookMs: 1000,
+    });
+    await row("brand_new")
+      .getByRole("link", { name: "Run 2026-05-09 00:00: failed" })
+      .waitFor({ timeout: LIVE_MS });
+  });
+
+  test("an import error is a banner that leads to its text, file and line", async () => {
+    await desk.open("/dags");
+    await desk.page.getByRole("link", { name: "dags/churn_report.ts, line 27" }).click();
+    await desk.page.getByRole("heading", { name: "Import errors" }).waitFor();
+    await desk.page.getByText("dags/churn_report.ts:27", { exact: true }).waitFor();
+    await desk.page.locator("pre").getByText('did you mean "extract"?').waitFor();
+    await desk.page.getByRole("link", { name: "churn_report", exact: true }).click();
+    await desk.page.getByText("dags/churn_report.ts does not load").waitFor();
+    desk.world.importErrors = [];
+    await desk.page.goBack();
+    await desk.page.getByText("No import errors").waitFor();
+  });
+
+  test("pools show use and waiting, and name the pool nobody made", async () => {
+    await desk.open("/pools");
+    await desk.page.getByRole("heading", { name: "Pools" }).waitFor();
+    const warehouse = desk.page.getByRole("row").filter({ hasText: "warehouse" }).first();
+    expect((await warehouse.getByRole("cell").allInnerTexts()).slice(1)).toEqual([
+      "4",
+      "4",
+      "0",
+      "9 (9 slots)",
+    ]);
+    await desk.page.getByText("does not exist").waitFor();
+  });
+
+  test("an unknown address says so and leads back", async () => {
+    await desk.open("/nowhere/at/all");
+    await desk.page.getByText("There is no such page").waitFor();
+    await desk.page.getByRole("link", { name: "All DAGs" }).click();
+    await row("sales_daily").waitFor();
+  });
+
+  test("while the API is away, a banner says so and the data stays", async () => {
+    desk.expectErrors(/ERR_|Failed to load resource/);
+    await desk.open("/dags");
+    await row("sales_daily").waitFor();
+    desk.world.away = true;
+    await desk.page.getByText("Cannot reach the API; retrying.").waitFor();
+    expect(await row("sales_daily").count()).toBe(1);
+    desk.world.away = false;
+    await desk.page.getByText("Cannot reach the API; retrying.").waitFor({ state: "detached" });
+    desk.world.databaseAway = true;
+    await desk.page.getByText("the database does not answer; try again").waitFor();
+    expect(await row("sales_daily").count()).toBe(1);
+  });
+});
