@@ -18,7 +18,7 @@ const STACK_LIMIT = 16_000;
  * if (rows.length === 0) skip(`no sales on ${ds}`);
  */
 export function skip(reason = ""): never {
-  throw marked("skip", "Skip", reason);
+  throw marked("skip", "Skip", reason, {}, skip);
 }
 
 /**
@@ -28,12 +28,20 @@ export function skip(reason = ""): never {
  * if (row.price < 0) fail(`negative price in row ${row.id}`);
  */
 export function fail(message: string, options: { readonly cause?: unknown } = {}): never {
-  throw marked("fail", "Fail", message, options);
+  throw marked("fail", "Fail", message, options, fail);
 }
 
-function marked(mark: Mark, name: string, message: string, options?: { cause?: unknown }): Error {
+/** Its stack begins in the author's code: above `thrower`. */
+function marked(
+  mark: Mark,
+  name: string,
+  message: string,
+  options: { cause?: unknown },
+  thrower: (text: string) => never,
+): Error {
   const error = Object.assign(new Error(message, options), { [MARK]: mark });
   Object.defineProperty(error, "name", { value: name, enumerable: false });
+  Error.captureStackTrace(error, thrower);
   return error;
 }
 
@@ -47,7 +55,9 @@ export function outcomeOf(thrown: unknown): BodyOutcome {
 /** How a body that returned has ended: an output that cannot be stored is a failure. Never throws. */
 export function outcomeOfReturn(value: unknown): BodyOutcome {
   const checked = toOutput(value);
-  return checked.ok ? { kind: "success", output: checked.value } : { kind: "failed", error: checked.error };
+  return checked.ok
+    ? { kind: "success", output: JSON.parse(checked.json) as unknown }
+    : { kind: "failed", error: checked.error };
 }
 
 function bodyErrorOf(thrown: unknown): BodyError {

@@ -10,13 +10,13 @@ const DEPTH_LIMIT = 500;
 const GIVE_UP_FACTOR = 64;
 
 export type CheckedOutput =
-  /** `json` is the text, `value` a copy that shares nothing with what was returned. */
-  | { readonly ok: true; readonly value: unknown; readonly json: string; readonly bytes: number }
+  /** `json` is the text; parsed, it shares nothing with what was returned. */
+  | { readonly ok: true; readonly json: string; readonly bytes: number }
   | { readonly ok: false; readonly error: BodyError };
 
 /** The output as it will be stored; nothing returned is null. */
 export function toOutput(value: unknown, limitBytes: number = OUTPUT_LIMIT_BYTES): CheckedOutput {
-  if (value === undefined) return { ok: true, value: null, json: "null", bytes: 4 };
+  if (value === undefined) return { ok: true, json: "null", bytes: 4 };
   try {
     const walk: Walk = { open: new Set(), leftBytes: limitBytes * GIVE_UP_FACTOR };
     const problem = problemIn(value, "output", walk);
@@ -25,7 +25,7 @@ export function toOutput(value: unknown, limitBytes: number = OUTPUT_LIMIT_BYTES
     const json = JSON.stringify(value);
     const bytes = Buffer.byteLength(json);
     if (bytes > limitBytes) return tooLarge(sizeText(bytes), limitBytes);
-    return { ok: true, value: JSON.parse(json), json, bytes };
+    return { ok: true, json, bytes };
   } catch (error) {
     return refused(
       "output_not_json",

@@ -28,7 +28,7 @@ describe("from what a body threw to its outcome", () => {
   test("fail is not retried and keeps its cause", () => {
     const error = errorOf(thrownBy(() => fail("bad row", { cause: new TypeError("inner") })));
     expect(error).toMatchObject({ code: "Fail", message: "bad row", retryable: false });
-    expect(error.stack).toMatch(/^Fail: bad row\n[^]*caused by: TypeError: inner/);
+    expect(error.stack).toMatch(/^Fail: bad row\n +at .*outcome\.test\.ts[^]*caused by: TypeError: inner/);
   });
 
   test("any other error may be retried, and is named by its class", () => {
