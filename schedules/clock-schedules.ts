@@ -1,8 +1,8 @@
 import { ScheduleAlreadyRunning, ScheduleNotFoundError, ScheduleOverlapPolicy, type Client } from "@temporalio/client";
 import type { ClockInput } from "../workflows/messages.ts";
 
-/** Id of a clock Schedule. Pausing them in Temporal Web stops all creation of runs. */
-export const clockScheduleId = (shard: number): string => `meridian-clock-${shard}`;
+/** Id of a clock Schedule (`meridian-clock-0` …). Pausing them in Temporal Web stops all creation of runs. */
+export const clockScheduleId = (taskQueue: string, shard: number): string => `${taskQueue}-clock-${shard}`;
 
 /**
  * Keeps the clock Schedules in place (design 5): each minute on the minute they start a `clock` workflow per shard.
@@ -16,7 +16,7 @@ export async function ensureClockSchedules(temporal: Client, taskQueue: string, 
       action: {
         type: "startWorkflow" as const,
         workflowType: "clock",
-        workflowId: `meridian-clock.${shard}`,
+        workflowId: `${taskQueue}-clock.${shard}`,
         taskQueue,
         args,
       },
@@ -24,15 +24,15 @@ export async function ensureClockSchedules(temporal: Client, taskQueue: string, 
       policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: "1m" as const },
     };
     try {
-      await temporal.schedule.create({ scheduleId: clockScheduleId(shard), ...options });
+      await temporal.schedule.create({ scheduleId: clockScheduleId(taskQueue, shard), ...options });
     } catch (error) {
       if (!(error instanceof ScheduleAlreadyRunning)) throw error;
-      await temporal.schedule.getHandle(clockScheduleId(shard)).update((current) => ({ ...options, state: current.state }));
+      await temporal.schedule.getHandle(clockScheduleId(taskQueue, shard)).update((current) => ({ ...options, state: current.state }));
     }
   }
   for (let shard = shards; ; shard++) {
     try {
-      await temporal.schedule.getHandle(clockScheduleId(shard)).delete();
+      await temporal.schedule.getHandle(clockScheduleId(taskQueue, shard)).delete();
     } catch (error) {
       if (error instanceof ScheduleNotFoundError) return;
       throw error;

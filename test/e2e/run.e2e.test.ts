@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { sleep, startProduct, until, type Product } from "../support/product.ts";
+
+let product: Product;
+beforeAll(async () => {
+  product = await startProduct({ env: { MERIDIAN_BLOCKED_AFTER_MS: "1500", MERIDIAN_THREADS: "2" } });
+});
+afterAll(async () => await product.stop());
+
+async function trigger(dagId: string, conf: Record<string, unknown> = {}) {
+  const { runId } = await product.client.trigger({ dagId, logicalAt: null, conf, who: "test" });
+  return await product.ended(dagId, runId, 45_000);
+}
+
+describe("B3: a run on real servers", () => {
+  it("A1 A2: outputs reach their typed consumers, the interval comes from the run", async () => {
+    await product.save(
+      "chain.ts",
+      `dag("e2e_chain", { schedule: "@daily", startDate: "2026-01-01", zone: "Europe/Berlin" }, () => {
+        const numbers = task("numbers", () => [1, 2, 3]);
+        const total = task("total", { inputs: { numbers } }, ({ inputs }) => inputs.numbers.reduce((a, b) => a + b, 0));
+        task("report", { inputs: { total } }, ({ inputs, ds, dataInterval, log }) => {
+          log.info("total " + inputs.total);
+          return { text: ds + ": " + inputs.total, from: dataInterval.start.toISOString(), to: dataInterval.end.toISOString() };
+        });
+      });`,
+    );
+    const at = Date.parse("2026-03-27T23:00:00Z");
+    const { runId } = await product.client.trigger({ dagId: "e2e_chain", logicalAt: at, conf: {}, who: "test" });
+    const run = await product.ended("e2e_chain", runId);
+    expect(run.state).toBe("success");
+    expect(run.cells).toEqual({ numbers: "success", total: "success", report: "success" });
+    expect(run.tries.find((one) => one.task_id === "report")!.output).toEqual({
+      text: "2026-03-28: 6",
+      from: "2026-03-27T23:00:00.000Z",
+      to: "2026-03-28T23:00:00.000Z",
+    });
+    const log = await product.logs.read({ dagId: "e2e_chain", runId, taskId: "report", mapIndex: -1, try: 1 }, 0);
+    expect(log.lines.map((line) => line.text)).toContain("total 6");
+  });
+
+  it("A5 B8: tries run out after the retries, each kept with its error; downstream is upstream_failed", async () => {
+    await product.save(
+      "fails.ts",
+      `dag("e2e_fails", { schedule: null }, () => {
+        const bad = task("bad", { retries: 2, retryDelay: 50 }, () => { throw new Error("no luck"); });
+        task("after", { after: [bad] }, () => 1);
+        task("apart", () => 2);
+      });`,
+    );
+    const run = await trigger("e2e_fails");
+    expect(run.state).toBe("failed");
+    expect(run.cells).toEqual({ bad: "failed", after: "upstream_failed", apart: "success" });
+    const tries = run.tries.filter((one) => one.task_id === "bad");
+    expect(tries.map((one) => [one.try, one.state, one.error.message])).toEqual([
+      [1, "failed", "no luck"],
+      [2, "failed", "no luck"],
+      [3, "failed", "no luck"],
+    ]);
+  });
+
+  it("A5: fail() is not retried, skip() skips, an execution time-out ends the try", async () => {
+    await product.save(
+      "ends.ts",
+      `dag("e2e_ends", { schedule: null, defaults: { retryDelay: 10 } }, () => {
+        task("fatal", { retries: 5 }, () => fail("give up"));
+        const none = task("none", () => skip("nothing to do"));
+        task("behind", { after: [none] }, () => 1);
+        task("slow", { executionTimeout: 300 }, async ({ signal }) => {
+          await new Promise((done) => { const t = setTimeout(done, 60_000); signal.addEventListener("abort", () => { clearTimeout(t); done(0); }); });
+        });
+      });`,
+    );
+    const run = await trigger("e2e_ends");
+    expect(run.cells).toEqual({ fatal: "failed", none: "skipped", behind: "skipped", slow: "failed" });
+    expect(run.tries.filter((one) => one.task_id === "fatal")).toHaveLength(1);
+    expect(run.tries.find((one) => one.task_id === "slow")).toMatchObject({ state: "timed_out" });
+  });
+
+  it("B7: a while(true) body hurts only its own try", async () => {
+    await product.save(
+      "loops.ts",
+      `dag("e2e_loops", { schedule: null }, () => {
+        task("forever", { executionTimeout: 6000 }, () => { while (true); });
+        for (let i = 0; i < 6; i++) task("fine" + i, async () => { await new Promise((done) => setTimeout(done, 400)); return i; });
+      });`,
+    );
+    const run = await trigger("e2e_loops");
+    expect(run.state).toBe("failed");
+    expect(run.cells["forever"]).toBe("failed");
+    expect(run.tries.filter((one) => one.task_id === "forever").at(-1)!.state).toBe("timed_out");
+    for (let i = 0; i < 6; i++) expect(run.cells[`fine${i}`]).toBe("success");
+  });
+
+  it("K36: a timed-out try that finishes later is refused; downstream runs once with the new output", async () => {
+    await product.save(
+      "late.ts",
+      `dag("e2e_late", { schedule: null }, () => {
+        const slow = task("slow", { executionTimeout: 600, retries: 2, retryDelay: 10 }, async (ctx) => {
+          await new Promise((done) => setTimeout(done, ctx.try === 1 ? 1500 : 200));
+          return ctx.try === 1 ? "old" : "new";
+        });
+        task("use", { inputs: { slow } }, async ({ inputs }) => { await new Promise((d) => setTimeout(d, 1500)); return inputs.slow; });
+      });`,
+    );
+    const run = await trigger("e2e_late");
+    expect(run.state).toBe("success");
+    expect(run.tries.map((one) => [one.task_id, one.try, one.state, one.output])).toEqual([
+      ["slow", 1, "timed_out", null],
+      ["slow", 2, "success", "new"],
+      ["use", 1, "success", "new"],
+    ]);
+  });
+
+  it("A12: an output of 100 kB reaches its consumer", async () => {
+    await product.save(
+      "large.ts",
+      `dag("e2e_large", { schedule: null }, () => {
+        const big = task("big", () => "x".repeat(100_000));
+        task("use", { inputs: { big } }, ({ inputs }) => inputs.big.length);
+      });`,
+    );
+    const run = await trigger("e2e_large");
+    expect(run.tries.find((one) => one.task_id === "use")!.output).toBe(100_000);
+  });
+
+  it("A cancel in Temporal stops the bodies and ends the run as cancelled, its records written", async () => {
+    await product.save(
+      "cancel.ts",
+      `dag("e2e_cancel", { schedule: null }, () => {
+        const wait = task("wait", async ({ signal }) => {
+          await new Promise((done) => signal.addEventListener("abort", done));
+        });
+        task("after", { after: [wait] }, () => 1);
+      });`,
+    );
+    const { runId, workflowId } = await product.client.trigger({ dagId: "e2e_cancel", logicalAt: null, conf: {}, who: "test" });
+    await until(async () => ((await product.run("e2e_cancel", runId)).cells["wait"] === "running" ? true : null));
+    await product.temporal.workflow.getHandle(workflowId).cancel();
+    const run = await product.ended("e2e_cancel", runId);
+    expect(run.state).toBe("cancelled");
+    expect(run.cells).toEqual({ wait: "cancelled", after: "cancelled" });
+    const { rows } = await product.pool.query("select * from app.lease where run = $1", [run.run]);
+    expect(rows).toEqual([]);
+  });
+
+  it("K47 (form 1): a run terminated in Temporal Web gives its slots back and is shown as failed, with the reason", async () => {
+    const { runId, workflowId } = await product.client.trigger({ dagId: "e2e_cancel", logicalAt: null, conf: {}, who: "test" });
+    await until(async () => ((await product.run("e2e_cancel", runId)).cells["wait"] === "running" ? true : null));
+    await sleep(1200);
+    await product.temporal.workflow.getHandle(workflowId).terminate("by hand");
+    const run = await product.ended("e2e_cancel", runId);
+    expect(run).toMatchObject({ state: "failed", reason: "its workflow is terminated in Temporal" });
+    const { rows } = await product.pool.query("select * from app.lease where run = $1", [run.run]);
+    expect(rows).toEqual([]);
+  });
+
+  it("K71: 20 triggers with one logical date make one run; nineteen are told which", async () => {
+    const at = Date.parse("2026-02-01T00:00:00Z");
+    const answers = await Promise.allSettled(
+      Array.from({ length: 20 }, async () => await product.client.trigger({ dagId: "e2e_chain", logicalAt: at, conf: {}, who: "test" })),
+    );
+    const made = answers.filter((answer) => answer.status === "fulfilled");
+    const refused = answers.filter((answer) => answer.status === "rejected");
+    expect(made).toHaveLength(1);
+    expect(refused).toHaveLength(19);
+    for (const answer of refused) {
+      expect(answer.reason).toMatchObject({ code: "run_exists", details: { runId: "2026-02-01T00-00-00Z" } });
+    }
+    expect((await product.runs("e2e_chain")).filter((run) => run.run_id === "2026-02-01T00-00-00Z")).toHaveLength(1);
+  });
+});
