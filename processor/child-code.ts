@@ -1,13 +1,12 @@
 import { existsSync } from "node:fs";
-import { copyFile, mkdir, rename, writeFile } from "node:fs/promises";
+import { mkdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build, type BuildOptions } from "esbuild";
 
 const EXTENSION = import.meta.url.endsWith(".ts") ? ".ts" : ".js";
-const CHILD = fileURLToPath(new URL(`./child${EXTENSION}`, import.meta.url));
-const WATCHDOG = fileURLToPath(new URL("./watchdog.mjs", import.meta.url));
-const LIBRARY = fileURLToPath(new URL(`../authoring/index${EXTENSION}`, import.meta.url));
+/** By name without ending, relative to this file. */
+const ENTRIES = { child: "./child", watchdog: "./watchdog", library: "../authoring/index" };
 
 const OPTIONS = {
   bundle: true,
@@ -20,7 +19,9 @@ const OPTIONS = {
   logLevel: "silent",
 } as const satisfies BuildOptions;
 
-let texts: Promise<{ child: string; library: string }> | undefined;
+type Texts = Readonly<Record<keyof typeof ENTRIES, string>>;
+let texts: Promise<Texts> | undefined;
+const writing = new Map<string, Promise<string>>();
 
 /**
  * Writes the child's program into the import folder, and `meridian` beside it, both as one plain file: such a child
@@ -28,10 +29,21 @@ let texts: Promise<{ child: string; library: string }> | undefined;
  * library share their registry, see `authoring/registry.ts`.
  */
 export async function writeChild(folder: string): Promise<string> {
+  const under = writing.get(folder);
+  if (under !== undefined) return await under;
   const program = join(folder, "child.mjs");
   if (existsSync(program)) return program;
-  texts ??= bundled();
-  const { child, library } = await texts;
+  const written = write(folder, program).finally(() => writing.delete(folder));
+  writing.set(folder, written);
+  return await written;
+}
+
+async function write(folder: string, program: string): Promise<string> {
+  texts ??= bundled().catch((error: unknown) => {
+    texts = undefined;
+    throw error;
+  });
+  const { child, watchdog, library } = await texts;
   const home = join(folder, "node_modules", "meridian");
   await mkdir(home, { recursive: true });
   // Without a name: in a package called meridian, "meridian" would be that package itself, in TypeScript.
@@ -39,16 +51,18 @@ export async function writeChild(folder: string): Promise<string> {
   const manifest = { name: "meridian", type: "module", exports: { ".": "./index.mjs" } };
   await writeFile(join(home, "package.json"), JSON.stringify(manifest));
   await writeFile(join(home, "index.mjs"), library);
-  await copyFile(WATCHDOG, join(folder, "watchdog.mjs"));
+  await writeFile(join(folder, "watchdog.mjs"), watchdog);
   // Last and at once: where it is, all of it is.
   await writeFile(`${program}.tmp`, child);
   await rename(`${program}.tmp`, program);
   return program;
 }
 
-async function bundled(): Promise<{ child: string; library: string }> {
-  const [child, library] = await Promise.all(
-    [CHILD, LIBRARY].map((entry) => build({ ...OPTIONS, entryPoints: [entry] })),
-  );
-  return { child: child!.outputFiles[0]!.text, library: library!.outputFiles[0]!.text };
+async function bundled(): Promise<Texts> {
+  const named = Object.entries(ENTRIES).map(async ([name, path]) => {
+    const entry = fileURLToPath(new URL(path + EXTENSION, import.meta.url));
+    const { outputFiles } = await build({ ...OPTIONS, entryPoints: [entry] });
+    return [name, outputFiles[0]!.text];
+  });
+  return Object.fromEntries(await Promise.all(named)) as Texts;
 }

@@ -45,6 +45,7 @@ export class Importer {
 
   /** Shares a child with other files; answers within a few seconds once its turn has come. */
   prompt(path: string): Promise<PromptAnswer> {
+    if (this.#stopped) return Promise.resolve(STOPPED);
     return new Promise((resolve, reject) => {
       this.#queue.push({ path, resolve, reject });
       if (this.#lanes < this.#limits.children) void this.#lane();
@@ -75,11 +76,12 @@ export class Importer {
   }
 
   /** Kills every child; what is under way is answered `stopped`. */
-  stop(): void {
+  async stop(): Promise<void> {
     this.#stopped = true;
     for (const waiting of this.#queue.splice(0)) waiting.resolve(STOPPED);
     for (const child of this.#live) child.kill();
     this.#live.clear();
+    await this.#spare?.catch(() => {});
   }
 
   async #lane(): Promise<void> {

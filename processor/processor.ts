@@ -110,7 +110,7 @@ class FolderProcessor implements Processor {
     this.#stopped = true;
     clearTimeout(this.#timer);
     await this.#watch?.stop();
-    this.#importer.stop();
+    await this.#importer.stop();
     await this.#passing.catch(() => {});
     await this.#looker.idle();
     await this.#queue.idle();

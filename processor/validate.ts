@@ -48,7 +48,7 @@ export async function validate(
       await inParallel(paths, 8, async (path) => void reports.set(path, await report(around, path)));
       return withConflicts(paths.map((path) => reports.get(path)!));
     } finally {
-      importer.stop();
+      await importer.stop();
     }
   });
 }

@@ -1,11 +1,14 @@
 import { type FSWatcher, watch } from "chokidar";
 import { basename } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { isLeftOut } from "./scan.ts";
 
 /** Editors write a file in several steps, and a checkout many files: what comes together is handled together. */
 const QUIET_MS = 100;
 /** A folder that never becomes quiet is looked at nevertheless. */
 const AT_MOST_MS = 500;
+/** The first pass does not wait longer for the watcher, which may have run out of what the system allows it. */
+const READY_MS = 10_000;
 
 export interface Watch {
   /** Also watch these files, which lie outside of the folder. */
@@ -43,7 +46,10 @@ export async function watchFolder(
     ignored: (path) => path !== folder && isLeftOut(basename(path)),
   });
   watcher.on("add", note).on("change", note).on("unlink", note).on("error", onError);
-  await new Promise<void>((resolve) => watcher.once("ready", resolve));
+  await Promise.race([
+    new Promise<void>((resolve) => watcher.once("ready", resolve)),
+    sleep(READY_MS, undefined, { ref: false }),
+  ]);
   return {
     add: (paths) => void watcher.add([...paths]),
     stop: async () => {

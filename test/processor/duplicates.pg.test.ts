@@ -51,7 +51,7 @@ test("K60: two files parsed in either order, 20 times: nothing flaps", async () 
   };
   const a = await parse("a.ts");
   const b = await parse("b.ts");
-  importer.stop();
+  await importer.stop();
 
   await storeFindings(rig.pool, [a, b]);
   expect(await rig.dag("x"), "both new at once: neither is taken").toBeUndefined();

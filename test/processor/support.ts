@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { mkdirSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
@@ -15,6 +15,8 @@ export interface Workplace {
   readonly home: string;
   write(path: string, text: string): void;
   unlink(path: string): void;
+  /** Makes `path` a link to `target`. */
+  link(target: string, path: string): void;
   remove(): void;
 }
 
@@ -30,6 +32,7 @@ export function makeWorkplace(): Workplace {
       writeFileSync(join(folder, path), text);
     },
     unlink: (path) => unlinkSync(join(folder, path)),
+    link: (target, path) => symlinkSync(join(folder, target), join(folder, path)),
     remove: () => rmSync(root, { recursive: true, force: true }),
   };
 }

@@ -1,0 +1,104 @@
+import { expect, test } from "vitest";
+import { useRig } from "./rig.ts";
+import { dagText, eventually, makeLog } from "./support.ts";
+
+const rig = useRig();
+
+test("B1: a saved DAG file is in the database within 1.5 s (3 s on a busy machine), and so is its removal", async () => {
+  const p = rig.processor();
+  await p.start();
+  const took: number[] = [];
+  for (let i = 0; i < 5; i++) {
+    const startedAt = performance.now();
+    rig.place.write(`new/folder_${i}/sales.ts`, dagText(`sales_${i}`));
+    await eventually(() => rig.dag(`sales_${i}`));
+    took.push(performance.now() - startedAt);
+  }
+  expect(took.sort((a, b) => a - b)[2]).toBeLessThan(3_000);
+  rig.place.unlink("new/folder_0/sales.ts");
+  await eventually(async () => (await rig.dag("sales_0")).active === false);
+});
+
+test("B1: files that are no DAG files are left alone", async () => {
+  const p = rig.processor();
+  rig.place.write("node_modules/lib/x.ts", dagText("x"));
+  rig.place.write(".git/x.ts", dagText("x"));
+  rig.place.write("x.test.ts", dagText("x"));
+  rig.place.write("x.d.ts", dagText("x"));
+  rig.place.write("lib/util.ts", "export const a = 1;\n");
+  rig.place.write("x.py", "dag(1)");
+  rig.place.write("typed.ts", dagText("typed").replace("dag(", "dag<string> ("));
+  rig.place.write("plain.js", dagText("plain"));
+  expect(await p.pass()).toMatchObject({ files: 2 });
+});
+
+test(
+  "K61: a change in a shared module reaches exactly the DAG files that import it",
+  { timeout: 60_000 },
+  async () => {
+    const uses = (id: string) => `import { rate } from "./lib/util.ts";\n${dagText(id, "{}", "() => rate")}`;
+    const good = "export const rate = 2;\n";
+    rig.place.write("lib/util.ts", good);
+    for (let i = 0; i < 10; i++) rig.place.write(`uses_${i}.ts`, uses(`uses_${i}`));
+    rig.place.write("plain.ts", dagText("plain"));
+    const { log, lines } = makeLog();
+    await rig.processor({ log }).start();
+    const errors = async () =>
+      (await rig.pool.query("select path, error from app.dag_file where error is not null order by path"))
+        .rows;
+    expect(await rig.versions()).toHaveLength(11);
+    const before = await rig.pool.query("select * from app.dag order by dag_id");
+
+    rig.place.write("lib/util.ts", "export const rate = ;\n");
+    await eventually(async () => (await errors()).length === 10);
+    expect((await errors())[3]).toMatchObject({ path: "uses_3.ts", error: { file: "lib/util.ts", line: 1 } });
+
+    rig.place.write("lib/util.ts", good);
+    await eventually(async () => (await errors()).length === 0);
+    expect(await rig.versions()).toHaveLength(11);
+
+    rig.place.unlink("lib/util.ts");
+    await eventually(async () => (await errors()).length === 10);
+    rig.place.write("lib/util.ts", good);
+    await eventually(async () => (await errors()).length === 0);
+    expect((await rig.pool.query("select * from app.dag order by dag_id")).rows).toEqual(before.rows);
+
+    rig.place.write("lib/util.ts", "export const rate = 3;\n");
+    await eventually(async () => (await rig.versions()).length === 21);
+    expect((await rig.versions()).filter((v) => v.dag_id === "plain")).toHaveLength(1);
+    expect(lines.filter((line) => line.startsWith("error"))).toEqual([]);
+  },
+);
+
+test("K61: a shared module outside of the folder is watched too", async () => {
+  rig.place.write("../shared/rate.ts", "export const rate = 1;\n");
+  rig.place.write("x.ts", `import { rate } from "../shared/rate.ts";\n${dagText("x", "{}", "() => rate")}`);
+  await rig.processor().start();
+  expect(await rig.versions()).toHaveLength(1);
+  rig.place.write("../shared/rate.ts", "export const rate = 2;\n");
+  await eventually(async () => (await rig.versions()).length === 2);
+});
+
+test("B1: the rescan finds what watching missed", async () => {
+  const p = rig.processor({ rescanMs: 300 });
+  await p.start();
+  // A link to a file elsewhere: its target is not watched under this name.
+  rig.place.write("../elsewhere/x.ts", dagText("x"));
+  rig.place.link("../elsewhere/x.ts", "x.ts");
+  await eventually(() => rig.dag("x"));
+  rig.place.write("../elsewhere/x.ts", dagText("x", "{}", "() => 'changed'"));
+  await eventually(async () => (await rig.versions()).length === 2);
+});
+
+test("B6: three processors at once on one folder store each DAG once", { timeout: 60_000 }, async () => {
+  for (let i = 0; i < 30; i++) rig.place.write(`dag_${i}.ts`, dagText(`dag_${i}`));
+  const { log, lines } = makeLog();
+  const all = [rig.processor({ log }), rig.processor({ log }), rig.processor({ log })];
+  await Promise.all(all.map((p) => p.start()));
+  expect(await rig.versions()).toHaveLength(30);
+  for (let i = 0; i < 30; i++) rig.place.write(`dag_${i}.ts`, dagText(`dag_${i}`, "{}", "() => 2"));
+  await eventually(async () => (await rig.versions()).length === 60, 30_000);
+  await Promise.all(all.map((p) => p.pass()));
+  expect((await rig.versions()).map((v) => v.number).filter((number) => number > 2)).toEqual([]);
+  expect(lines.filter((line) => !line.startsWith("info"))).toEqual([]);
+});
