@@ -1,3 +1,5 @@
+import { realpathSync } from "node:fs";
+import { join } from "node:path";
 import { MeridianError } from "../../core/errors.ts";
 import { type Home, dataPath, endLeft, openHome, readLive } from "./home.ts";
 import { lockHolder } from "./lock.ts";
@@ -76,14 +78,15 @@ export async function startEmbedded(o: EmbeddedOptions): Promise<Embedded> {
 }
 
 /** The Meridian that runs from this data folder now, or null. */
-export function findRunning(folder: string): RunningMeridian | null {
-  const holder = lockHolder(folder);
+export function findRunning(home: string): RunningMeridian | null {
+  const holder = lockHolder(home);
   if (holder === null) return null;
+  const folder = realpathSync(home);
   const [postgres, temporal] = [readLive(folder, "postgres"), readLive(folder, "temporal")];
   return {
     pid: holder.pid,
     page: holder.page,
-    databaseUrl: (name) => (postgres ? postgresUrl(folder, postgres.port, name) : null),
+    databaseUrl: (name) => (postgres ? postgresUrl(join(folder, "postgres"), postgres.port, name) : null),
     temporalAddress: temporal ? `127.0.0.1:${temporal.port}` : null,
     temporalUi: temporal?.uiPort === undefined ? null : `http://127.0.0.1:${temporal.uiPort}`,
   };

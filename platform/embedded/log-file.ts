@@ -5,9 +5,9 @@ const ROTATE_BYTES = 20 * 1024 * 1024;
 const TAIL_BYTES = 8 * 1024;
 
 /** Opens a server's log for appending; one too large is put aside first, so at most two are kept. */
-export function openLog(path: string): number {
+export function openLog(path: string, rotateBytes = ROTATE_BYTES): number {
   mkdirSync(dirname(path), { recursive: true });
-  if (sizeOf(path) > ROTATE_BYTES) renameSync(path, `${path}.old`);
+  if (sizeOf(path) > rotateBytes) renameSync(path, `${path}.old`);
   return openSync(path, "a", 0o600);
 }
 

