@@ -13,7 +13,9 @@ export class Attempt {
   readonly pair: string;
   readonly outcome: Promise<BodyOutcome>;
   host: Host | null = null;
-  alone = false;
+  /** File URL of its bundle, and its context and inputs as text: known before it is given to a host. */
+  bundle = "";
+  text = "";
   stop: { readonly why: Stop; readonly message: string; readonly at: number } | null = null;
   settled = false;
   limit: NodeJS.Timeout | null = null;

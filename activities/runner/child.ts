@@ -6,12 +6,18 @@ import type { FromHost, ToHost } from "./messages.ts";
 
 /** Between SIGTERM and SIGKILL. */
 const TERM_MS = 1_000;
+/** For output on its way when the process has ended; a pipe kept open by what escaped it is not waited for. */
+const OUTPUT_MS = 500;
+/** A text without a line end is cut into pieces of this length. */
+const PARTIAL_CHARS = 8 * 1024 * 1024;
+/** A process that SIGKILL does not end (it hangs in the kernel) is not waited for. */
+const KILL_MS = 5_000;
 /** For a process whose body has ended to go by itself, its output written. */
 const LEAVE_MS = 1_000;
 
 /** Starts a process for one body; `memoryMb` bounds its heap, and with the watchdog its resident memory. */
 export function openChild(memoryMb: number, events: ChannelEvents): Channel {
-  const child = fork(STUB, [String(memoryMb)], {
+  const child = fork(STUB, [String(memoryMb), String(process.pid)], {
     execArgv: [`--max-old-space-size=${memoryMb}`],
     stdio: ["ignore", "pipe", "pipe", "ipc"],
     // A group of its own, so that what the body spawned ends with it.
@@ -23,28 +29,41 @@ export function openChild(memoryMb: number, events: ChannelEvents): Channel {
   lines(child.stdout!, (text) => events.onOutput("info", text));
   const tail = lines(child.stderr!, (text) => events.onOutput("warn", text));
   const gone = new Promise<void>((resolve) => {
+    let ended = false;
     const end = (): void => {
+      if (ended) return;
+      ended = true;
+      child.stdout?.destroy();
+      child.stderr?.destroy();
       resolve();
       events.onEnd(why(child, startError, memoryMb, tail()));
     };
-    child.once("exit", () => signalGroup(child, "SIGKILL"));
+    child.once("exit", () => {
+      signalGroup(child, "SIGKILL");
+      setTimeout(end, OUTPUT_MS).unref();
+    });
     child.once("close", end);
     child.once("error", end);
   });
   const post = (message: ToHost): void => {
     if (child.connected) child.send(message, () => undefined);
   };
-  const goneOrKilled = async (afterMs: number): Promise<void> => {
-    const timer = setTimeout(() => signalGroup(child, "SIGKILL"), afterMs);
-    await gone;
-    clearTimeout(timer);
+  const goneOrKilled = async (afterMs: number): Promise<boolean> => {
+    const kill = setTimeout(() => signalGroup(child, "SIGKILL"), afterMs);
+    let late: NodeJS.Timeout | undefined;
+    const never = new Promise<boolean>((resolve) => {
+      late = setTimeout(() => resolve(false), afterMs + KILL_MS);
+    });
+    const answer = await Promise.race([gone.then(() => true), never]);
+    clearTimeout(kill);
+    clearTimeout(late);
+    return answer;
   };
   return {
     post,
     end: async () => {
       signalGroup(child, "SIGTERM");
-      await goneOrKilled(TERM_MS);
-      return true;
+      return await goneOrKilled(TERM_MS);
     },
     leave: async () => {
       post({ t: "exit" });
@@ -83,6 +102,10 @@ function lines(stream: Readable, onLine: (text: string) => void): () => string {
   const take = (text: string): void => {
     const whole = (partial + text).split("\n");
     partial = whole.pop() ?? "";
+    if (partial.length > PARTIAL_CHARS) {
+      whole.push(partial);
+      partial = "";
+    }
     for (const line of whole) onLine((last = line));
   };
   stream.on("data", (chunk: Buffer) => take(decoder.write(chunk)));

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { bundlePath, writeBundle } from "../../platform/code-folder.ts";
 import type { BodyJob } from "./types.ts";
@@ -10,6 +11,11 @@ export class CodeFiles {
 
   constructor(folder: string) {
     this.#folder = folder;
+  }
+
+  /** URL of the folder, with a slash behind it. */
+  get url(): string {
+    return pathToFileURL(join(resolve(this.#folder), "/")).href;
   }
 
   /** File URL of the bundle, written if need be. */

@@ -1,7 +1,7 @@
 import type { BodyOutcome } from "../../core/body.ts";
 import type { Attempt } from "./attempt.ts";
 import type { Channel, ChannelEvents, Ended } from "./channel.ts";
-import { CELL, type FromHost, type JobText } from "./messages.ts";
+import { CELL, type FromHost } from "./messages.ts";
 
 /** Three missed ticks: no new bodies for a thread that is silent so long. */
 export const SILENT_MS = 800;
@@ -44,15 +44,13 @@ export class Host {
     });
   }
 
-  give(attempt: Attempt, bundle: string): void {
-    const { context, inputs, bundleHash, executionTimeoutMs } = attempt.job;
-    const job: JobText = { context, inputs };
-    const text = JSON.stringify(job);
+  give(attempt: Attempt): void {
+    const { n, bundle, text, job } = attempt;
     attempt.host = this;
-    this.attempts.set(attempt.n, attempt);
-    this.bundles.add(bundleHash);
+    this.attempts.set(n, attempt);
+    this.bundles.add(bundle);
     this.#given = (this.#given + 1) | 0;
-    this.channel.post({ t: "run", n: attempt.n, bundle, job: text, timed: executionTimeoutMs !== null });
+    this.channel.post({ t: "run", n, bundle, job: text, timed: job.executionTimeoutMs !== null });
   }
 
   /** How long its event loop has stood still. `late`: by how much the caller itself comes late, which proves nothing. */

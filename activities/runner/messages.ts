@@ -3,7 +3,11 @@ import type { BodyContext, LogLine } from "../../core/body.ts";
 /** What passes between the runner and a place where bodies run: a shared thread or a child process. */
 export type ToHost =
   /** First of all messages. Connections come this way, so that no dump of start-up data shows them. */
-  | { readonly t: "start"; readonly connections: Readonly<Record<string, string>> }
+  | {
+      readonly t: "start";
+      readonly codeFolder: string;
+      readonly connections: Readonly<Record<string, string>>;
+    }
   | {
       readonly t: "run";
       readonly n: number;

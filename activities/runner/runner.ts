@@ -1,11 +1,12 @@
 import type { BodyOutcome, LogLine } from "../../core/body.ts";
 import { MeridianError } from "../../core/errors.ts";
 import { Attempt, type Stop } from "./attempt.ts";
-import type { Ended } from "./channel.ts";
+import type { Channel, ChannelEvents, Ended } from "./channel.ts";
 import { openChild } from "./child.ts";
 import { CodeFiles } from "./code-files.ts";
 import { Host, type HostEvents } from "./host.ts";
-import { TICK_MS } from "./messages.ts";
+import { TICK_MS, type JobText, type ToHost } from "./messages.ts";
+import { maskOf, type Mask } from "./mask.ts";
 import { Suspects } from "./suspects.ts";
 import { Threads } from "./threads.ts";
 import type { BodyJob, Runner } from "./types.ts";
@@ -25,6 +26,8 @@ export interface RunnerOptions {
   readonly threadMemoryMb?: number;
   /** Heap of a body with a process of its own. Default 1,024 MB. */
   readonly ownMemoryMb?: number;
+  /** Code cannot be unloaded: a thread is replaced after so many bundles. Default 500. */
+  readonly bundlesPerThread?: number;
   /** Processes at once for `isolation: "own"`; more wait. Default 32. */
   readonly processes?: number;
   /** The runner's own log, not a try's. */
@@ -59,10 +62,11 @@ class BodyRunner implements Runner {
   readonly #code: CodeFiles;
   readonly #threads: Threads;
   readonly #events: HostEvents;
+  readonly #start: ToHost;
+  readonly #mask: Mask;
   readonly #watch: NodeJS.Timeout;
   /** Waiting for a place: on a shared thread, on one alone, in a process. */
   readonly #waiting = { shared: new Set<Attempt>(), alone: new Set<Attempt>(), own: new Set<Attempt>() };
-  readonly #urls = new WeakMap<Attempt, string>();
   #count = 0;
   #lastLook = performance.now();
   #draining: Promise<void> | null = null;
@@ -73,6 +77,8 @@ class BodyRunner implements Runner {
     this.#blockedAfterMs = options.blockedAfterMs ?? 10_000;
     this.#killGraceMs = options.killGraceMs ?? 5_000;
     this.#code = new CodeFiles(options.codeFolder);
+    this.#start = { t: "start", codeFolder: this.#code.url, connections: options.connections };
+    this.#mask = maskOf(options.connections);
     this.#events = {
       onReady: () => this.#assign(),
       onStarted: (attempt) => this.#limit(attempt),
@@ -80,9 +86,10 @@ class BodyRunner implements Runner {
       onCrash: (host, why, attempts) => this.#crashed(host, why, attempts),
     };
     this.#threads = new Threads({
-      threads: options.threads,
+      threads: Math.max(1, options.threads),
+      bundlesPerThread: options.bundlesPerThread ?? 500,
       memoryMb: options.threadMemoryMb ?? 1_024,
-      connections: options.connections,
+      start: this.#start,
       log: (level, text) => this.#log(level, text),
       events: this.#events,
     });
@@ -146,13 +153,17 @@ class BodyRunner implements Runner {
   async #begin(attempt: Attempt): Promise<void> {
     const { job } = attempt;
     try {
-      this.#urls.set(attempt, await this.#code.urlOf(job.bundleHash, job.loadBundle));
+      attempt.text = JSON.stringify({ context: job.context, inputs: job.inputs } satisfies JobText);
+    } catch (error) {
+      return attempt.settle(failed("bad_input", `its inputs are no plain data: ${String(error)}`, false));
+    }
+    try {
+      attempt.bundle = await this.#code.urlOf(job.bundleHash, job.loadBundle);
     } catch (error) {
       return attempt.settle(loadFailure(error, job.bundleHash));
     }
     if (attempt.settled) return;
     const place = job.isolation === "own" ? "own" : this.#suspects.has(attempt.pair) ? "alone" : "shared";
-    attempt.alone = place === "alone";
     this.#waiting[place].add(attempt);
     this.#assign();
   }
@@ -163,36 +174,30 @@ class BodyRunner implements Runner {
       const host = this.#threads.pick();
       if (host === null) break;
       shared.delete(attempt);
-      this.#give(host, attempt);
+      host.give(attempt);
     }
     for (const attempt of alone) {
       const host = this.#threads.reserve();
       if (host === null) break;
       alone.delete(attempt);
-      this.#give(host, attempt);
+      host.give(attempt);
     }
     for (const attempt of own) {
       if (this.#processes.size >= (this.#options.processes ?? 32)) break;
       own.delete(attempt);
-      this.#give(this.#openProcess(), attempt);
+      this.#openProcess().give(attempt);
     }
     if (alone.size > 0) this.#threads.tend(alone.size);
   }
 
   #openProcess(): Host {
     const memoryMb = this.#options.ownMemoryMb ?? 1_024;
-    const host = new Host((events) => openChild(memoryMb, events), this.#events);
-    host.channel.post({ t: "start", connections: this.#options.connections });
+    const open = (events: ChannelEvents): Channel =>
+      openChild(memoryMb, { ...events, onOutput: (level, text) => events.onOutput(level, this.#mask(text)) });
+    const host = new Host(open, this.#events);
+    host.channel.post(this.#start);
     this.#processes.add(host);
     return host;
-  }
-
-  #give(host: Host, attempt: Attempt): void {
-    try {
-      host.give(attempt, this.#urls.get(attempt)!);
-    } catch (error) {
-      host.free(attempt, failed("bad_input", `its inputs are no plain data: ${String(error)}`, false));
-    }
   }
 
   /** The body has begun: its execution time-out counts from here. */
@@ -219,9 +224,10 @@ class BodyRunner implements Runner {
     const { host } = attempt;
     if (attempt.settled || host === null || host.state === "ended") return;
     const others = host.attempts.size > 1;
-    if (others && attempt.stop?.why === "timed_out" && host.silent && host.current !== attempt) {
-      // Another body may hold the thread: this one's time was not its own.
-      attempt.stop = null;
+    if (others && host.silent && host.current !== attempt) {
+      // Another body may hold the thread: then this one's time was not its own.
+      const message = "another body on its thread may have held up this one";
+      if (attempt.stop?.why === "timed_out") attempt.stop = { ...attempt.stop, why: "requeued", message };
       this.#suspect(host);
     } else if (others) this.#suspects.add(attempt.pair);
     void this.#end(host, `${nameOf(attempt)} on the same thread did not stop when told to`);

@@ -1,11 +1,10 @@
 import type { LogLine } from "../../core/body.ts";
 import { Host, type HostEvents } from "./host.ts";
+import type { ToHost } from "./messages.ts";
 import { openThread } from "./thread.ts";
 
 /** Threads beyond the wanted number, in place of blocked and reserved ones. */
 const EXTRA = 8;
-/** Imported code cannot be unloaded: after so many bundles a thread is replaced. */
-const BUNDLES_KEPT = 500;
 /** Share of its memory at which a thread is replaced; what ended bodies leaked goes with it. */
 const HEAP_SHARE = 0.7;
 /** A thread silent for so long counts as lost for new bodies, and another is started if there is none. */
@@ -17,7 +16,9 @@ const RESTART_DELAY_MS = 1_000;
 export interface ThreadsOptions {
   readonly threads: number;
   readonly memoryMb: number;
-  readonly connections: Readonly<Record<string, string>>;
+  readonly bundlesPerThread: number;
+  /** Sent first to each new thread. */
+  readonly start: ToHost;
   readonly log: (level: LogLine["level"], text: string) => void;
   readonly events: HostEvents;
 }
@@ -42,9 +43,9 @@ export class Threads {
     return [...this.#hosts];
   }
 
-  /** The least loaded thread that answers. */
+  /** The least loaded thread that answers; a worn one until its replacement is ready. */
   pick(): Host | null {
-    return this.#least((host) => host.open) ?? (this.#full ? this.#least((host) => this.#worn(host)) : null);
+    return this.#least((host) => host.open) ?? this.#least((host) => this.#worn(host));
   }
 
   /** An idle thread, from now on for one body alone. */
@@ -126,9 +127,9 @@ export class Threads {
       if (now - host.openedAt > START_MS) void this.end(host);
       return;
     }
-    if (host.bundles.size >= BUNDLES_KEPT) host.retiring ??= `${BUNDLES_KEPT} bundles imported`;
-    if (host.heapMb > HEAP_SHARE * this.#options.memoryMb)
-      host.retiring ??= `${host.heapMb} MB of heap in use`;
+    const { bundlesPerThread, memoryMb } = this.#options;
+    if (host.bundles.size >= bundlesPerThread) host.retiring ??= `${bundlesPerThread} bundles imported`;
+    if (host.heapMb > HEAP_SHARE * memoryMb) host.retiring ??= `${host.heapMb} MB of heap in use`;
     if (host.retiring !== null && host.attempts.size === 0) void this.end(host);
   }
 
@@ -136,7 +137,7 @@ export class Threads {
     this.#started += 1;
     const name = `bodies-${this.#started}`;
     const host = new Host((events) => openThread(name, this.#options.memoryMb, events), this.#options.events);
-    host.channel.post({ t: "start", connections: this.#options.connections });
+    host.channel.post(this.#options.start);
     host.channel.hold(this.#held);
     this.#hosts.add(host);
   }

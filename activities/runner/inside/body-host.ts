@@ -5,11 +5,11 @@ import type { BodyOutcome, LogLine } from "../../../core/body.ts";
 import { CELL, type JobText, type ToHost } from "../messages.ts";
 import { Bundles } from "./bundles.ts";
 import { connectionLookup } from "./connections.ts";
-import { maskOf, type Mask } from "./mask.ts";
+import { maskOf, type Mask } from "../mask.ts";
 import { Outbox } from "./outbox.ts";
 import type { Port } from "./port.ts";
-import { inScope, live, type Scope } from "./scope.ts";
-import { tidyStack } from "./stack.ts";
+import { abort, inScope, live, type Scope } from "./scope.ts";
+import { setCodeFolder, tidyStack } from "./stack.ts";
 
 type Run = Extract<ToHost, { t: "run" }>;
 
@@ -31,10 +31,12 @@ export class BodyHost {
       Atomics.add(this.#port.cells, CELL.taken, 1);
       void this.#run(message);
     } else if (message.t === "abort") {
-      live.get(message.n)?.controller.abort(stopError(message.reason));
+      const scope = live.get(message.n);
+      if (scope !== undefined) abort(scope, stopError(message.reason));
     } else if (message.t === "start") {
       this.#connection = connectionLookup(message.connections);
       this.#mask = maskOf(message.connections);
+      setCodeFolder(message.codeFolder);
     } else {
       process.exit(0);
     }
@@ -43,6 +45,11 @@ export class BodyHost {
   /** Ends a try before or instead of its body's own end; what the body still does is not heard. */
   end(scope: Scope, outcome: BodyOutcome): void {
     this.#answer(scope, JSON.stringify(this.#tidy(outcome)));
+  }
+
+  /** For what leaves the thread by other ways than a try's log. */
+  masked(text: string): string {
+    return this.#mask(text);
   }
 
   retire(reason: string): void {
@@ -76,6 +83,7 @@ export class BodyHost {
     try {
       const { context, inputs } = JSON.parse(message.job) as JobText;
       const body = await this.#bundles.bodyOf(message.bundle, context.dagId, context.taskId);
+      scope.controller.signal.throwIfAborted();
       if (message.timed) this.#port.post({ t: "started", n: scope.n });
       const given = makeContext(context, inputs, {
         log: scope.log,

@@ -14,8 +14,14 @@ const LEVELS: Record<string, Level> = {
   assert: "error",
 };
 
-/** Sends `console.*`, and writes to stdout and stderr, to the log of the try whose code is running. */
-export function captureOutput(): void {
+/** A text without a line end is cut into pieces of this length. */
+const PARTIAL_CHARS = 8 * 1024 * 1024;
+
+/**
+ * Sends `console.*`, and writes to stdout and stderr, to the log of the try whose code is running. What belongs to
+ * none (a try that has ended) goes the usual way, masked.
+ */
+export function captureOutput(mask: (text: string) => string): void {
   const global = console as unknown as Record<string, unknown>;
   for (const [name, original] of Object.entries(global)) {
     if (typeof original !== "function" || name === "Console") continue;
@@ -26,8 +32,8 @@ export function captureOutput(): void {
       callConsole(scope, name, level, args);
     };
   }
-  captureStream(process.stdout, "info");
-  captureStream(process.stderr, "warn");
+  captureStream(process.stdout, "info", mask);
+  captureStream(process.stderr, "warn", mask);
 }
 
 /** The level of the console call being made; the console writes before it returns. */
@@ -64,12 +70,12 @@ interface Partial {
   text: string;
 }
 
-function captureStream(stream: NodeJS.WriteStream, level: Level): void {
+function captureStream(stream: NodeJS.WriteStream, level: Level, mask: (text: string) => string): void {
   const original = stream.write.bind(stream) as (...args: unknown[]) => boolean;
   const partials = new WeakMap<Scope, Partial>();
   const write = (chunk: string | Uint8Array, ...rest: unknown[]): boolean => {
     const scope = currentScope();
-    if (scope === undefined) return original(chunk, ...rest);
+    if (scope === undefined) return original(typeof chunk === "string" ? mask(chunk) : chunk, ...rest);
     let partial = partials.get(scope);
     if (partial === undefined) {
       partial = { decoder: new StringDecoder("utf8"), text: "" };
@@ -79,6 +85,10 @@ function captureStream(stream: NodeJS.WriteStream, level: Level): void {
     const text = typeof chunk === "string" ? chunk : partial.decoder.write(Buffer.from(chunk));
     const lines = (partial.text + text).split("\n");
     partial.text = lines.pop() ?? "";
+    if (partial.text.length > PARTIAL_CHARS) {
+      lines.push(partial.text);
+      partial.text = "";
+    }
     for (const line of lines) scope.log(level, line);
     const done = rest.find((argument) => typeof argument === "function") as (() => void) | undefined;
     if (done !== undefined) process.nextTick(done);

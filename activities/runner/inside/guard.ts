@@ -1,4 +1,4 @@
-import { live, currentScope, type Scope } from "./scope.ts";
+import { abort, currentScope, live, type Scope } from "./scope.ts";
 import type { BodyHost } from "./body-host.ts";
 import { tidyStack } from "./stack.ts";
 
@@ -9,7 +9,7 @@ export function guard(host: BodyHost): void {
       kind: "failed",
       error: { code, message, ...(stack === undefined ? {} : { stack }), retryable: true },
     });
-    scope.controller.abort(new Error(message));
+    abort(scope, new Error(message));
   };
 
   const exit = process.exit.bind(process);

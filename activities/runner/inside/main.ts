@@ -12,7 +12,7 @@ for (const name of Object.keys(process.env)) if (name.startsWith("MERIDIAN_CONN_
 
 const port = openPort();
 const host = new BodyHost(port);
-captureOutput();
+captureOutput((text) => host.masked(text));
 guard(host);
 
 let ticks = 0;

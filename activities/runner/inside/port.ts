@@ -30,7 +30,8 @@ function processPort(): Port {
   const send = process.send?.bind(process);
   if (send === undefined) throw new Error("a body process needs its parent");
   // The parent is gone: nobody hears the outcome, and another worker will run this try again.
-  process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
+  const group = process.platform === "win32" ? process.pid : -process.pid;
+  process.on("disconnect", () => process.kill(group, "SIGKILL"));
   return {
     post: (message) => void send(message),
     onMessage: (handler) => void process.on("message", (message) => handler(message as ToHost)),

@@ -19,6 +19,11 @@ export const live = new Map<number, Scope>();
 
 export const inScope = <T>(scope: Scope, act: () => T): T => storage.run(scope, act);
 
+/** Listeners run as part of their try, not of the message that brought the abort. */
+export function abort(scope: Scope, reason: Error): void {
+  storage.run(scope, () => scope.controller.abort(reason));
+}
+
 /** The try that the running code belongs to, if that try has not ended. */
 export function currentScope(): Scope | undefined {
   const scope = storage.getStore();

@@ -1,9 +1,13 @@
 const OURS = /\/activities\/runner\/inside\/|^\s+at .*node:internal\//;
+let folders: readonly string[] = [];
 
-/** A stack as the author wants it: without the runner's own frames. */
+/** Bundles lie in this folder; their source maps name the author's files relative to it. */
+export function setCodeFolder(url: string): void {
+  folders = [url, decodeURIComponent(new URL(url).pathname)];
+}
+
+/** A stack as the author wants it: with the names of the DAG's own files, without the runner's frames. */
 export function tidyStack(stack: string): string {
-  return stack
-    .split("\n")
-    .filter((line) => !OURS.test(line))
-    .join("\n");
+  const lines = stack.split("\n").filter((line) => !OURS.test(line));
+  return folders.reduce((text, folder) => text.replaceAll(folder, ""), lines.join("\n"));
 }

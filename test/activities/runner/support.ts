@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach } from "vitest";
+import { afterAll, afterEach, vi } from "vitest";
 import { createRunner, type RunnerOptions } from "../../../activities/runner/runner.ts";
 import type { BodyJob, Runner } from "../../../activities/runner/types.ts";
 import type { BodyContext, BodyOutcome, LogLine } from "../../../core/body.ts";
@@ -9,10 +9,17 @@ import type { BodyContext, BodyOutcome, LogLine } from "../../../core/body.ts";
 const root = join(import.meta.dirname, "../../../.meridian");
 mkdirSync(root, { recursive: true });
 
+// Starting threads and processes takes seconds on a busy machine.
+vi.setConfig({ testTimeout: 40_000, hookTimeout: 40_000 });
+
 const runners: Runner[] = [];
 const folders: string[] = [];
+let shared: Given | null = null;
 afterEach(async () => {
   await Promise.all(runners.splice(0).map((runner) => runner.drain(0)));
+});
+afterAll(async () => {
+  await shared?.drain(0);
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 });
 
@@ -27,8 +34,19 @@ export interface Given extends Runner {
   readonly notes: LogLine[];
 }
 
+/** The file's common runner, for bodies that harm nobody. */
+export function common(): Given {
+  return (shared ??= make({}));
+}
+
 /** A runner that is drained when the test ends. */
 export function given(options: Partial<RunnerOptions> = {}): Given {
+  const runner = make(options);
+  runners.push(runner);
+  return runner;
+}
+
+function make(options: Partial<RunnerOptions>): Given {
   const notes: LogLine[] = [];
   const runner = createRunner({
     threads: 1,
@@ -38,7 +56,6 @@ export function given(options: Partial<RunnerOptions> = {}): Given {
     log: (line) => notes.push(line),
     ...options,
   });
-  runners.push(runner);
   return Object.assign(runner, { notes });
 }
 

@@ -1,0 +1,142 @@
+import { describe, expect, it } from "vitest";
+import type { Runner } from "../../../activities/runner/types.ts";
+import { bundle, given, ran, sleep } from "./support.ts";
+
+describe("runner: a body that breaks its thread", () => {
+  it("process.exit fails that body alone", async () => {
+    const runner = given();
+    const code = bundle({
+      exit: "async () => { await sleep(50); process.exit(3); }",
+      other: "async () => { await sleep(600); return 1; }",
+    });
+    const other = ran(runner, code, "other");
+    expect((await ran(runner, code, "exit")).outcome).toMatchObject({
+      kind: "failed",
+      error: { code: "process_exit", message: "the body called process.exit(3): return or throw instead" },
+    });
+    expect((await other).outcome).toEqual({ kind: "success", output: 1 });
+    expect((await ran(runner, code, "other")).outcome).toEqual({ kind: "success", output: 1 });
+  });
+
+  it("a thread that really dies: one body is to blame, of several none; the next find a new thread", async () => {
+    const runner = given();
+    const code = bundle({
+      die: "async () => { await sleep(100); process.reallyExit(9); }",
+      other: "async () => { await sleep(700); return 1; }",
+    });
+    const alone = await ran(runner, code, "die");
+    expect(alone.outcome).toMatchObject({ kind: "failed", error: { code: "process_exit", retryable: true } });
+    const [die, other] = await Promise.all([ran(runner, code, "die"), ran(runner, code, "other")]);
+    expect([die.outcome.kind, other.outcome.kind]).toEqual(["requeued", "requeued"]);
+    const again = await Promise.all([ran(runner, code, "die"), ran(runner, code, "other")]);
+    expect(again.map(({ outcome }) => outcome.kind)).toEqual(["failed", "success"]);
+  });
+
+  it("out of memory: the thread ends, the body fails and the worker lives", async () => {
+    const runner = given({ threadMemoryMb: 96 });
+    const code = bundle({
+      eat: "() => { const all = []; for (;;) all.push(Array.from({ length: 10_000 }, () => ({ x: {} }))); }",
+      quick: "() => 1",
+    });
+    expect((await ran(runner, code, "eat")).outcome).toMatchObject({
+      kind: "failed",
+      error: { code: "out_of_memory", message: "the thread used more than its 96 MB of memory" },
+    });
+    expect((await ran(runner, code, "quick")).outcome).toEqual({ kind: "success", output: 1 });
+  });
+
+  it("an exception in a stray timer fails its body; others go on, and the thread is replaced when idle", async () => {
+    const runner = given();
+    const code = bundle(
+      {
+        stray:
+          'async () => { setTimeout(() => { throw new RangeError("stray"); }, 50); await sleep(10_000); }',
+        other: "async () => { await sleep(500); return 1; }",
+        where: "() => threadId",
+      },
+      'import { threadId } from "node:worker_threads";',
+    );
+    const before = (await ran(runner, code, "where")).outcome;
+    const other = ran(runner, code, "other");
+    const stray = await ran(runner, code, "stray");
+    expect(stray.outcome).toMatchObject({
+      kind: "failed",
+      error: { code: "uncaught_exception", message: "uncaught outside the body's promise: stray" },
+    });
+    expect((await other).outcome).toEqual({ kind: "success", output: 1 });
+    expect((await ran(runner, code, "where")).outcome).not.toEqual(before);
+  });
+
+  it("an unhandled rejection is written to its own try's log, and all go on", async () => {
+    const runner = given();
+    const code = bundle({
+      stray: 'async () => { void Promise.reject(new Error("nobody waits")); await sleep(100); return 1; }',
+      other: "async () => { await sleep(200); return 2; }",
+    });
+    const [stray, other] = await Promise.all([ran(runner, code, "stray"), ran(runner, code, "other")]);
+    expect(stray.outcome).toEqual({ kind: "success", output: 1 });
+    expect(stray.lines).toHaveLength(1);
+    expect(stray.lines[0]).toMatchObject({ level: "error" });
+    expect(stray.texts[0]).toContain("nobody waits");
+    expect(other).toMatchObject({ outcome: { kind: "success", output: 2 }, lines: [] });
+  });
+
+  it("native code that cannot be interrupted is not waited for without end", async () => {
+    const runner = given({ killGraceMs: 200 });
+    const code = bundle(
+      { native: '() => { execSync("sleep 9"); }', quick: "() => 1" },
+      'import { execSync } from "node:child_process";',
+    );
+    const result = await ran(runner, code, "native", { timeoutMs: 300 });
+    expect(result.outcome.kind).toBe("timed_out");
+    expect(result.ms).toBeLessThan(9_000);
+    expect(runner.notes.map(({ text }) => text)).toContain(
+      "a body thread is inside native code and cannot be ended",
+    );
+    expect((await ran(runner, code, "quick")).outcome).toEqual({ kind: "success", output: 1 });
+  });
+});
+
+describe("runner: threads that are worn", () => {
+  const head = 'import { threadId } from "node:worker_threads";';
+  const where = bundle({ where: "() => threadId" }, head);
+
+  async function threadAfter(runner: Runner, code: string, first: unknown): Promise<unknown> {
+    for (let tries = 0; tries < 100; tries++) {
+      const { outcome } = await ran(runner, code, "where");
+      expect(outcome.kind).toBe("success");
+      if (outcome.kind === "success" && outcome.output !== first) return outcome.output;
+      await sleep(100);
+    }
+    return first;
+  }
+
+  it("a thread is replaced after so many bundles, ended when idle, and nothing is lost", async () => {
+    const runner = given({ bundlesPerThread: 3 });
+    const slow = bundle({ slow: "async () => { await sleep(2_000); return threadId; }" }, head);
+    const long = ran(runner, slow, "slow");
+    for (let i = 0; i < 4; i++) await ran(runner, `${where}// ${i}`, "where");
+    const first = (await ran(runner, where, "where")).outcome;
+    expect(first.kind).toBe("success");
+    const firstThread = first.kind === "success" ? first.output : null;
+    expect(await threadAfter(runner, where, firstThread)).not.toBe(firstThread);
+    expect((await long).outcome).toEqual({ kind: "success", output: firstThread });
+  });
+
+  it("a thread whose bodies leaked is replaced before it runs out of memory", async () => {
+    const runner = given({ threadMemoryMb: 192 });
+    const leak = bundle(
+      {
+        leak: `() => {
+          globalThis.kept = Array.from({ length: 145 }, () => Array.from({ length: 2 ** 17 }, (_, i) => i + 0.5));
+          return threadId;
+        }`,
+      },
+      head,
+    );
+    const { outcome } = await ran(runner, leak, "leak");
+    expect(outcome.kind).toBe("success");
+    const first = outcome.kind === "success" ? outcome.output : null;
+    expect(await threadAfter(runner, where, first)).not.toBe(first);
+  });
+});
