@@ -28,12 +28,11 @@ export class Versions {
     const row = await versionOf(this.#pool, version);
     if (row === null) throw new Terminal("no_version", `dag version ${version} is not stored`);
     const tasks = row.graph.tasks.map(runTaskOf);
-    const timetable = row.graph.timetable;
     const loaded = {
       tasks,
       plan: planOf({ tasks }),
       bundleHash: row.bundle_hash,
-      zone: timetable.kind === "cron" ? timetable.zone : "UTC",
+      zone: row.graph.zone,
     };
     this.#kept.set(version, loaded);
     if (this.#kept.size > KEPT) this.#kept.delete(this.#kept.keys().next().value!);

@@ -96,7 +96,7 @@ class Local {
     this.#graph = graph;
     this.#options = options;
     this.#free = Math.max(1, options.parallelism ?? PARALLELISM);
-    const zone = graph.timetable.kind === "cron" ? graph.timetable.zone : "UTC";
+    const { zone } = graph;
     this.#interval = intervalOf(graph, options, zone);
     const { startAt, endAt } = this.#interval;
     this.#context = {

@@ -33,6 +33,7 @@ export function serialise(
     owner: options.owner,
     tags: options.tags,
     timetable: within('option "schedule"', () => timetableOf(options.schedule, zone)),
+    zone,
     startDate: startAt === null ? null : isoOf(startAt),
     endDate: endAt === null ? null : isoOf(endAt),
     catchup: options.catchup,

@@ -15,6 +15,8 @@ export interface SerialGraph {
   readonly owner: string;
   readonly tags: readonly string[];
   readonly timetable: Timetable;
+  /** The DAG's own zone: of its wall times and of `ds` (P4), whatever the timetable. */
+  readonly zone: string;
   /** ISO instant, or null: not before the DAG's first boundary after it was first seen. */
   readonly startDate: string | null;
   /** ISO instant of the last logical date, inclusive, or null. */

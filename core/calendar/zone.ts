@@ -14,7 +14,7 @@ export const CALENDAR_FROM_AT = Date.UTC(1800, 0, 1);
 export const CALENDAR_UNTIL_AT = Date.UTC(10_000, 0, 1);
 
 /** A stretch `[fromAt, untilAt)` of one offset; neighbours may have the same offset. */
-export interface Segment {
+interface Segment {
   readonly fromAt: number;
   readonly untilAt: number;
   readonly offsetMs: number;

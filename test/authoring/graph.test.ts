@@ -33,6 +33,7 @@ describe("A1: a DAG becomes a serial graph", () => {
       owner: "",
       tags: [],
       timetable: { kind: "manual" },
+      zone: "UTC",
       startDate: null,
       endDate: null,
       catchup: false,

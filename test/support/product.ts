@@ -40,7 +40,9 @@ export interface Product {
   run(dagId: string, runId: string): Promise<RunView>;
   /** Waits until the run has ended. */
   ended(dagId: string, runId: string, withinMs?: number): Promise<RunView>;
-  runs(dagId: string): Promise<{ run_id: string; state: string; run_type: string; start_at: Date; end_at: Date }[]>;
+  runs(
+    dagId: string,
+  ): Promise<{ run_id: string; state: string; run_type: string; start_at: Date; end_at: Date }[]>;
   stop(): Promise<void>;
 }
 
@@ -94,7 +96,10 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
   const life = new Life(log);
   life.onEnd("database", async () => await dropDatabase(name));
   life.onEnd("folder", () => rmSync(home, { recursive: true, force: true }));
-  const pool = createPool({ url: databaseUrl, max: config.databaseConnections, applicationName: name }, () => {});
+  const pool = createPool(
+    { url: databaseUrl, max: config.databaseConnections, applicationName: name },
+    () => {},
+  );
   life.onEnd("pool", async () => await pool.end());
   await migrate(pool);
   const address = config.temporalAddress!;
@@ -128,9 +133,15 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
     at: null,
     client: createClient({ ...due, onDue: createDue }),
     async save(file, text) {
-      writeFileSync(join(folder, file), `import { dag, task, skip, fail } from "meridian";\nvoid [dag, task, skip, fail];\n${text}\n`);
+      writeFileSync(
+        join(folder, file),
+        `import { dag, task, skip, fail } from "meridian";\nvoid [dag, task, skip, fail];\n${text}\n`,
+      );
       await processor.pass();
-      const { rows } = await pool.query<{ error: { message: string } }>("select error from app.dag_file where path = $1 and error is not null", [file]);
+      const { rows } = await pool.query<{ error: { message: string } }>(
+        "select error from app.dag_file where path = $1 and error is not null",
+        [file],
+      );
       if (rows.length > 0) throw new Error(`${file}: ${rows[0]!.error.message}`);
     },
     async remove(file) {
@@ -140,10 +151,11 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
     createDue,
     run: async (dagId, runId) => await viewRun(pool, dagId, runId),
     async ended(dagId, runId, withinMs = 30_000) {
-      for (const until = Date.now() + withinMs; ; ) {
+      for (const until = Date.now() + withinMs; ;) {
         const view = await viewRun(pool, dagId, runId);
         if (!["queued", "running"].includes(view.state)) return view;
-        if (Date.now() > until) throw new Error(`${dagId} ${runId} is ${view.state}: ${JSON.stringify(view)}`);
+        if (Date.now() > until)
+          throw new Error(`${dagId} ${runId} is ${view.state}: ${JSON.stringify(view)}`);
         await sleep(50);
       }
     },
@@ -162,8 +174,12 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
 export const sleep = async (ms: number): Promise<void> => await new Promise((done) => setTimeout(done, ms));
 
 /** Polls until `check` answers something other than null or undefined. */
-export async function until<T>(check: () => Promise<T | null | undefined>, withinMs = 30_000, what = "it"): Promise<T> {
-  for (const end = Date.now() + withinMs; ; ) {
+export async function until<T>(
+  check: () => Promise<T | null | undefined>,
+  withinMs = 30_000,
+  what = "it",
+): Promise<T> {
+  for (const end = Date.now() + withinMs; ;) {
     const value = await check();
     if (value !== null && value !== undefined) return value;
     if (Date.now() > end) throw new Error(`${what} did not happen within ${withinMs} ms`);
@@ -172,7 +188,10 @@ export async function until<T>(check: () => Promise<T | null | undefined>, withi
 }
 
 async function viewRun(pool: pg.Pool, dagId: string, runId: string): Promise<RunView> {
-  const { rows } = await pool.query("select run, state, reason from app.dag_run where dag_id = $1 and run_id = $2", [dagId, runId]);
+  const { rows } = await pool.query(
+    "select run, state, reason from app.dag_run where dag_id = $1 and run_id = $2",
+    [dagId, runId],
+  );
   if (rows.length === 0) throw new Error(`no run ${runId} of ${dagId}`);
   const { run, state, reason } = rows[0];
   const cells = await pool.query("select task_id, state from app.cell where run = $1", [run]);
