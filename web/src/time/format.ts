@@ -135,7 +135,7 @@ export function parseTyped(text: string, zone: string): WallResult {
 
 /** The inverse of showing: `2026-05-09T14:05` on the clocks of a zone. A time a clock change leaves out is a gap; one shown twice means the first. */
 export function parseWall(text: string, zone: string): WallResult {
-  const m = /^(\d{4,6})-(\d\d)-(\d\d)[T ](\d\d):(\d\d)(?::(\d\d)(?:\.\d+)?)?$/.exec(text.trim());
+  const m = /^(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d)(?::(\d\d)(?:\.\d+)?)?$/.exec(text.trim());
   if (m === null) return { kind: "unreadable" };
   const naive = Date.UTC(
     Number(m[1]),
@@ -145,6 +145,8 @@ export function parseWall(text: string, zone: string): WallResult {
     Number(m[5]),
     Number(m[6] ?? 0),
   );
+  if (!new Date(naive).toISOString().startsWith(`${m[1]}-${m[2]}-${m[3]}T${m[4]}:${m[5]}`))
+    return { kind: "unreadable" };
   const day = 86_400_000;
   const offsets = new Set([naive - day, naive, naive + day].map((at) => asIfUtc(wallClock(at, zone)) - at));
   const matches = [...offsets]

@@ -1,0 +1,306 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { Grid } from "../../api/contracts.ts";
+import { TASK_STATES } from "../../core/states.ts";
+import { buildModel, loudest, runDuration } from "../../web/src/grid/model.ts";
+import { ticksOf } from "../../web/src/grid/ticks.ts";
+import { moveCursor } from "../../web/src/grid/use-grid-cursor.ts";
+import { parseLog } from "../../web/src/log/lines.ts";
+import { DAG_FILTERS, SPANS, formatRoute, parseRoute, type Route } from "../../web/src/routing/route.ts";
+import {
+  formatDuration,
+  formatInstant,
+  formatInterval,
+  formatOffset,
+  formatRelative,
+  formatSetting,
+  parseTyped,
+  parseWall,
+} from "../../web/src/time/format.ts";
+import { parseConf } from "../../web/src/trigger/conf.ts";
+
+const at = (iso: string): number => Date.parse(iso);
+
+describe("URL", () => {
+  const text = fc.string({ unit: "grapheme", maxLength: 12 });
+  const some = fc.option(
+    text.filter((s) => s !== ""),
+    { nil: null },
+  );
+  const number = fc.option(fc.nat({ max: 999_999_999 }), { nil: null });
+  const place = fc.oneof(
+    fc.record({ page: fc.constant("dags" as const), search: text, filter: fc.constantFrom(...DAG_FILTERS) }),
+    fc.record({
+      page: fc.constant("dag" as const),
+      dagId: text.filter((s) => s !== "" && s !== "." && s !== ".."),
+      view: fc.record({
+        span: fc.constantFrom(...SPANS),
+        before: some,
+        runId: some,
+        taskId: some,
+        mapIndex: number,
+        tryNumber: number,
+        tasks: text,
+      }),
+    }),
+    fc.constant({ page: "pools" as const }),
+    fc.record({ page: fc.constant("import-errors" as const), file: some }),
+  );
+  const route: fc.Arbitrary<Route> = fc.record({
+    place,
+    zone: fc.option(fc.constantFrom("utc" as const, "local" as const, "dag" as const), { nil: null }),
+  });
+
+  test("every state of the page survives its URL", () => {
+    fc.assert(
+      fc.property(route, (one) => {
+        const url = new URL(formatRoute(one), "http://localhost");
+        expect(parseRoute(url.pathname, url.search)).toEqual(one);
+      }),
+    );
+  });
+
+  test("what is at its default is left out; nonsense falls back to it", () => {
+    const plain = parseRoute("/dags/a", "?runs=17&try=-1&tz=mars");
+    expect(formatRoute(plain)).toBe("/dags/a");
+    expect(parseRoute("/", "").place.page).toBe("dags");
+    expect(parseRoute("/dags/%E0%A4%A", "").place).toMatchObject({ page: "dag", dagId: "%E0%A4%A" });
+  });
+});
+
+describe("times", () => {
+  const ZONES = [
+    "UTC",
+    "Europe/Berlin",
+    "America/New_York",
+    "Asia/Kathmandu",
+    "Pacific/Apia",
+    "Australia/Lord_Howe",
+  ];
+
+  test("what is shown can be typed: parse is the inverse of format in every zone, but for the hour shown twice", () => {
+    const instant = fc
+      .integer({ min: at("2000-01-01T00:00:00Z"), max: at("2040-01-01T00:00:00Z") })
+      .map((ms) => ms - (ms % 1000));
+    fc.assert(
+      fc.property(instant, fc.constantFrom(...ZONES), (ms, zone) => {
+        const shown = formatInstant(ms, zone);
+        const read = parseWall(shown, zone);
+        if (read.kind !== "instant") throw new Error(`${shown} in ${zone}: ${read.kind}`);
+        expect(formatInstant(read.at, zone)).toBe(shown);
+        expect(read.at === ms || (read.twice && read.at < ms)).toBe(true);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test.each([
+    ["2026-05-09", "UTC", "2026-05-09T00:00:00.000Z"],
+    ["2026-05-09 14:30", "Europe/Berlin", "2026-05-09T12:30:00.000Z"],
+    [" 2026-05-09T14:30:05 ", "Asia/Kathmandu", "2026-05-09T08:45:05.000Z"],
+    ["2026-05-09T14:30:00Z", "Europe/Berlin", "2026-05-09T14:30:00.000Z"],
+    ["2026-05-09 14:30 UTC", "Europe/Berlin", "2026-05-09T14:30:00.000Z"],
+    ["2026-05-09T14:30:00+02:00", "UTC", "2026-05-09T12:30:00.000Z"],
+    ["2026-10-25 02:30", "Europe/Berlin", "2026-10-25T00:30:00.000Z"],
+  ])("%s in %s is %s", (typed, zone, expected) => {
+    const read = parseTyped(typed, zone);
+    expect(read.kind === "instant" && new Date(read.at).toISOString()).toBe(expected);
+  });
+
+  test.each([
+    ["2026-03-29 02:30", "Europe/Berlin", "gap"],
+    ["2011-12-30 12:00", "Pacific/Apia", "gap"],
+    ["2026-02-30", "UTC", "unreadable"],
+    ["2026-05-09 24:10", "UTC", "unreadable"],
+    ["tomorrow", "UTC", "unreadable"],
+    ["2026-13-01T00:00:00Z", "UTC", "unreadable"],
+    ["", "UTC", "unreadable"],
+  ])("%s in %s is a %s", (typed, zone, kind) => {
+    expect(parseTyped(typed, zone).kind).toBe(kind);
+  });
+
+  test("durations, distances, offsets and intervals in words", () => {
+    expect([420, 12_340, 245_000, 7_800_000, 273_600_000, -5].map(formatDuration)).toEqual([
+      "420 ms",
+      "12.3 s",
+      "4 min 05 s",
+      "2 h 10 min",
+      "3 d 4 h",
+      "0 ms",
+    ]);
+    expect([5000, 60_000, 90_000, 3_600_000, 86_400_000, 1500].map(formatSetting)).toEqual([
+      "5 s",
+      "1 min",
+      "1 min 30 s",
+      "1 h",
+      "1 d",
+      "1.5 s",
+    ]);
+    const now = at("2026-05-09T12:00:00Z");
+    expect(
+      [now + 300_000, now - 3 * 3_600_000, now + 400, now - 86_400_000 * 70].map((one) =>
+        formatRelative(one, now),
+      ),
+    ).toEqual(["in 5 min", "3 h ago", "now", "2 mo ago"]);
+    expect(formatOffset(now, "Asia/Kathmandu")).toBe("+05:45");
+    expect(formatOffset(at("1969-12-31T23:59:59.500Z"), "UTC")).toBe("UTC");
+    expect(formatInterval(at("2026-05-09T00:00:00Z"), at("2026-05-10T00:00:00Z"), "UTC")).toBe(
+      "2026-05-09 → 2026-05-10",
+    );
+    expect(formatInterval(at("2026-05-09T01:00:00Z"), at("2026-05-09T02:00:00Z"), "UTC")).toBe(
+      "2026-05-09 01:00 → 02:00",
+    );
+    expect(formatInterval(at("2026-05-09T01:00:00Z"), at("2026-05-09T01:00:00Z"), "UTC")).toBe(
+      "2026-05-09 01:00",
+    );
+  });
+});
+
+describe("grid", () => {
+  const run = (runId: string, logicalDate: string) => ({
+    key: runId,
+    runId,
+    runType: "scheduled" as const,
+    state: "running" as const,
+    logicalDate,
+    interval: { start: logicalDate, end: logicalDate },
+    startedAt: "2026-05-10T00:00:00.000Z",
+    endedAt: null,
+    version: 1,
+  });
+  const grid = (cells: Grid["cells"]): Grid => ({
+    dagId: "a",
+    paused: false,
+    version: 1,
+    states: [...TASK_STATES],
+    tasks: [
+      { id: "one", upstream: [], removed: false },
+      { id: "two", upstream: [0], removed: false },
+    ],
+    runs: [run("r1", "2026-05-09T00:00:00.000Z"), run("r2", "2026-05-10T00:00:00.000Z")],
+    cells,
+    before: null,
+  });
+  const state = (name: (typeof TASK_STATES)[number]): number => TASK_STATES.indexOf(name);
+
+  test("only rows that changed become new ones", () => {
+    const first = buildModel(
+      grid([[[0, state("success"), 1, 1, 2]], [[1, state("running"), 1, 3, null]]]),
+      null,
+    );
+    const next = buildModel(
+      grid([[[0, state("success"), 1, 1, 2]], [[1, state("success"), 1, 3, 4]]]),
+      first,
+    );
+    expect(next.rows[0]).toBe(first.rows[0]);
+    expect(next.rows[1]).not.toBe(first.rows[1]);
+    expect(next.rows[1]?.cells.map((cell) => cell?.state ?? null)).toEqual([null, "success"]);
+  });
+
+  test("several mapped instances are one cell, shown by the state that most wants eyes", () => {
+    const cells: Grid["cells"] = [
+      [
+        [0, state("success"), 1, 10, 20],
+        [0, state("failed"), 3, 5, 40],
+        [0, state("skipped"), 0, null, null],
+      ],
+      [],
+    ];
+    expect(buildModel(grid(cells), null).rows[0]?.cells[0]).toEqual({
+      state: "failed",
+      try: 3,
+      startedAt: 5,
+      endedAt: null,
+      count: 3,
+    });
+    for (const one of TASK_STATES) expect(loudest([one])).toBe(one);
+  });
+
+  test("a run under way is as long as it has taken so far", () => {
+    expect(runDuration(run("r", "2026-05-09T00:00:00.000Z"), at("2026-05-10T00:01:00Z"))).toBe(60_000);
+  });
+
+  test("ticks are days, hours or minutes by the usual distance of runs, in the zone", () => {
+    const every = (ms: number, count: number) =>
+      Array.from({ length: count }, (_, n) =>
+        run(`r${n}`, new Date(at("2026-05-30T22:00:00Z") + n * ms).toISOString()),
+      );
+    const days = ticksOf(every(86_400_000, 3), "Europe/Berlin");
+    expect(days.ticks.map((tick) => tick.text)).toEqual(["31", "01", "02"]);
+    expect(days.headings).toEqual([
+      { from: 0, span: 1, text: "May 2026" },
+      { from: 1, span: 2, text: "Jun 2026" },
+    ]);
+    expect(ticksOf(every(3_600_000, 3), "UTC").ticks.map((tick) => tick.text)).toEqual(["22", "23", "00"]);
+    expect(ticksOf(every(300_000, 3), "UTC").headings).toEqual([
+      { from: 0, span: 3, text: "2026-05-30 22h" },
+    ]);
+    expect(ticksOf([], "UTC")).toEqual({ ticks: [], headings: [] });
+  });
+
+  test("the keyboard never leaves the grid", () => {
+    const keys = [
+      "ArrowLeft",
+      "ArrowRight",
+      "ArrowUp",
+      "ArrowDown",
+      "Home",
+      "End",
+      "PageUp",
+      "PageDown",
+      "x",
+    ];
+    const bounds = { rows: 4, columns: 31, pageRows: 3 };
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.constantFrom(...keys), fc.boolean()), { maxLength: 60 }), (moves) => {
+        let cursor = { row: -1, column: 30 };
+        for (const [key, far] of moves) {
+          cursor = moveCursor(cursor, key, far, bounds) ?? cursor;
+          expect(cursor.row).toBeGreaterThanOrEqual(-1);
+          expect(cursor.row).toBeLessThan(4);
+          expect(cursor.column).toBeGreaterThanOrEqual(cursor.row === -1 ? 0 : -1);
+          expect(cursor.column).toBeLessThan(31);
+        }
+      }),
+    );
+  });
+});
+
+describe("log", () => {
+  test("stamped text, JSON and plain lines; a line without a stamp goes on from the one before", () => {
+    const lines = parseLog(
+      [
+        "2026-05-09T00:00:00.250Z info begins",
+        '{"at":1778284800250,"level":"warn","text":"two\\nlines"}',
+        "2026-05-09T00:00:01Z error TypeError: no",
+        "    at load (a.ts:1:2)",
+        "\u001B[32mgreen\u001B[0m {not json",
+        "{still not json",
+        "",
+      ].join("\n"),
+    );
+    expect(lines.map(({ level, text }) => [level, text])).toEqual([
+      ["info", "begins"],
+      ["warn", "two\nlines"],
+      ["error", "TypeError: no"],
+      ["error", "    at load (a.ts:1:2)"],
+      ["error", "green {not json"],
+      ["error", "{still not json"],
+    ]);
+    expect(lines[0]?.at).toBe(at("2026-05-09T00:00:00.250Z"));
+    expect(parseLog("")).toEqual([]);
+  });
+});
+
+describe("conf", () => {
+  test("an object, or what is wrong and on which line", () => {
+    expect(parseConf("  ")).toEqual({ kind: "conf", conf: {} });
+    expect(parseConf('{"a": [1]}')).toEqual({ kind: "conf", conf: { a: [1] } });
+    expect(parseConf("[1]").kind).toBe("wrong");
+    expect(parseConf("null").kind).toBe("wrong");
+    expect(parseConf('{\n"a": 1,\n}')).toMatchObject({
+      kind: "wrong",
+      message: expect.stringMatching(/line 3/),
+    });
+  });
+});
