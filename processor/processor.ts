@@ -138,7 +138,7 @@ class FolderProcessor implements Processor {
 
   async #pass(): Promise<Summary> {
     const startedAt = performance.now();
-    const paths = await scan(this.#folder);
+    const paths = await scan(this.#folder, new Set(this.#looker.paths));
     const lockHash = lockHashOf(this.#folder);
     const all = lockHash !== this.#lockHash;
     this.#lockHash = lockHash;

@@ -22,26 +22,31 @@ export async function mentionsDag(absolute: string): Promise<boolean> {
   }
 }
 
-/** Every DAG file below `folder`, relative to it with `/`, in order. Throws when the folder cannot be read. */
-export async function scan(folder: string): Promise<string[]> {
+/**
+ * Every DAG file below `folder`, relative to it with `/`, in order. A `known` one is not read again to see whether it
+ * is one. Throws when the folder cannot be read.
+ */
+export async function scan(folder: string, known: ReadonlySet<string> = new Set()): Promise<string[]> {
   const found: string[] = [];
-  await walk(folder, "", found);
+  const isDagFile = async (path: string) =>
+    mayBeDagFile(path) &&
+    (await isFile(join(folder, path))) &&
+    (known.has(path) || (await mentionsDag(join(folder, path))));
+  await walk(folder, "", isDagFile, found);
   return found.sort();
 }
 
-async function walk(folder: string, below: string, found: string[]): Promise<void> {
-  const entries = await readdir(join(folder, below), { withFileTypes: true });
-  for (const entry of entries) {
+async function walk(
+  folder: string,
+  below: string,
+  isDagFile: (path: string) => Promise<boolean>,
+  found: string[],
+): Promise<void> {
+  for (const entry of await readdir(join(folder, below), { withFileTypes: true })) {
     if (isLeftOut(entry.name)) continue;
     const path = below === "" ? entry.name : `${below}/${entry.name}`;
-    if (entry.isDirectory()) await walk(folder, path, found);
-    else if (
-      mayBeDagFile(path) &&
-      (await isFile(join(folder, path))) &&
-      (await mentionsDag(join(folder, path)))
-    ) {
-      found.push(path);
-    }
+    if (entry.isDirectory()) await walk(folder, path, isDagFile, found);
+    else if (await isDagFile(path)) found.push(path);
   }
 }
 
