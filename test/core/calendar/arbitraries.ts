@@ -37,7 +37,7 @@ const monthDay = fc.oneof(
 
 export const cronText = fc.tuple(minute, hour, monthDay, month, weekday).map((words) => words.join(" "));
 
-export const zone = fc.constantFrom(...ZONES);
+const zone = fc.constantFrom(...ZONES);
 
 /** Timetables that fire at least once in a while. */
 export const cronTable: fc.Arbitrary<Timetable> = fc.tuple(cronText, zone).chain(([text, name]) => {

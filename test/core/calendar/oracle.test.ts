@@ -7,6 +7,7 @@ import { cronTable, cronText, instant, PATIENCE_MS, SEED } from "./arbitraries.t
 import { ZONES } from "./helpers.ts";
 
 const DAY_MS = 86_400_000;
+const HALF_HOUR_MS = 1_800_000;
 
 function walkFrom(table: Timetable, fromAt: number, untilAt: number): number[] {
   const walk = boundaries(table);
@@ -79,8 +80,19 @@ describe("against other readers of the same clock", () => {
       fc.assert(
         fc.property(cronText, fc.constantFrom(...CHANGES), (text, change) => {
           const table = { kind: "cron", cron: text, zone: change.name } as const;
-          const found = walkFrom(table, change.at, change.at + 2 * DAY_MS);
-          expect(found).toEqual(scan(text, change));
+          const untilAt = change.at + 2 * DAY_MS;
+          const expected = scan(text, change);
+          expect(walkFrom(table, change.at, untilAt)).toEqual(expected);
+
+          // From anywhere, the repeated hour included, in both directions.
+          const walk = boundaries(table);
+          for (let at = change.at + HALF_HOUR_MS; at < untilAt; at += HALF_HOUR_MS) {
+            const after = expected.find((fire) => fire > at);
+            const before = expected.findLast((fire) => fire < at);
+            if (after !== undefined && walk.next(at) !== after) expect.fail(`next of ${at} is not ${after}`);
+            if (before !== undefined && walk.prev(at) !== before)
+              expect.fail(`prev of ${at} is not ${before}`);
+          }
         }),
         { seed: SEED, numRuns: 250 },
       );

@@ -81,7 +81,7 @@ describe("plan, for any timetable and any ticks", () => {
           expect(created).toEqual(once.intervals);
           expect(created).toEqual(wanted(given, lastAt));
         }),
-        { seed: SEED, numRuns: 400 },
+        { seed: SEED, numRuns: 200 },
       );
     },
   );
@@ -110,7 +110,7 @@ describe("plan, for any timetable and any ticks", () => {
           const done = latest === undefined || (cursorAt !== null && cursorAt >= latest.endAt);
           expect(answer.intervals).toEqual(done ? [] : [latest]);
         }),
-        { seed: SEED, numRuns: 400 },
+        { seed: SEED, numRuns: 200 },
       );
     },
   );
@@ -128,7 +128,7 @@ describe("plan, for any timetable and any ticks", () => {
           expect(ask(dueAt - 1)).toMatchObject({ intervals: [], nextDueAt: dueAt, cursorAt });
           expect(ask(dueAt)).toMatchObject({ intervals: [{ endAt: dueAt }], cursorAt: dueAt, more: false });
         }),
-        { seed: SEED, numRuns: 300 },
+        { seed: SEED, numRuns: 150 },
       );
     },
   );
@@ -156,7 +156,7 @@ describe("plan, for any timetable and any ticks", () => {
           expect(uncovered).toEqual(firstAt === cursorAt ? null : { startAt: cursorAt, endAt: firstAt });
           expect(finer || uncovered === null).toBe(true);
         }),
-        { seed: SEED, numRuns: 300 },
+        { seed: SEED, numRuns: 150 },
       );
     },
   );

@@ -98,7 +98,7 @@ it("K11: two cron texts that read alike fire alike", { timeout: PATIENCE_MS }, (
         if (found !== known.found) expect.fail(`${text} and ${known.text} both read ${words}`);
       }
     }),
-    { seed: SEED, numRuns: 3000 },
+    { seed: SEED, numRuns: 2000 },
   );
-  expect(compared).toBeGreaterThan(500);
+  expect(compared).toBeGreaterThan(300);
 });
