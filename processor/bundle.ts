@@ -5,7 +5,7 @@ import { sha256 } from "./hashes.ts";
 import type { Bundle, FileError } from "./types.ts";
 
 /** `code` of a file whose source does not bundle. */
-export const BUNDLE_FAILED = "bundle_failed";
+const BUNDLE_FAILED = "bundle_failed";
 
 const OPTIONS = {
   bundle: true,

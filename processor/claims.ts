@@ -2,7 +2,7 @@ import type { FileRow } from "../db/dags/types.ts";
 import type { FileError } from "./types.ts";
 
 /** `code` of the error on every file that defines an id which another defines too. */
-export const DUPLICATE_DAG = "duplicate_dag";
+const DUPLICATE_DAG = "duplicate_dag";
 
 /** Which files define which DAG (K60). */
 export class Claims {

@@ -16,7 +16,7 @@ import { DEFAULT_LIMITS, type ImportLimits } from "./types.ts";
 import { type Watch, watchFolder } from "./watch.ts";
 
 /** As pino's. */
-export interface ProcessorLog {
+interface ProcessorLog {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
@@ -37,7 +37,7 @@ export interface ProcessorOptions {
 }
 
 /** What a pass did. */
-export interface Summary {
+interface Summary {
   readonly files: number;
   /** Imported and stored; what is left of the sum was as before. */
   readonly stored: number;

@@ -27,10 +27,6 @@ export interface ImportedDag {
   readonly text: string;
 }
 
-export type Imported =
-  | { readonly kind: "ok"; readonly dags: readonly ImportedDag[]; readonly durationMs: number }
-  | { readonly kind: "failed"; readonly error: FileError; readonly durationMs: number };
-
 /** Bounds of one file's import. */
 export interface ImportLimits {
   readonly timeoutMs: number;
