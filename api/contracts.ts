@@ -9,10 +9,10 @@ import { RUN_STATES, RUN_TYPES, TASK_STATES, TRY_STATES } from "../core/states.t
 const instant = z.string().openapi({ format: "date-time", example: "2026-05-09T00:00:00.000Z" });
 const optionalInstant = instant.nullable();
 
-export const RunState = z.enum(RUN_STATES).openapi("RunState");
-export const RunType = z.enum(RUN_TYPES).openapi("RunType");
-export const TaskState = z.enum(TASK_STATES).openapi("TaskState");
-export const TryState = z.enum(TRY_STATES).openapi("TryState");
+const RunState = z.enum(RUN_STATES).openapi("RunState");
+const RunType = z.enum(RUN_TYPES).openapi("RunType");
+const TaskState = z.enum(TASK_STATES).openapi("TaskState");
+const TryState = z.enum(TRY_STATES).openapi("TryState");
 
 /** RFC 9457. `code` is stable; match on it. */
 export const Problem = z
@@ -64,9 +64,8 @@ export type Run = z.infer<typeof Run>;
 export const RunList = z.object({ runs: z.array(Run), before: z.string().nullable() }).openapi("RunList");
 export type RunList = z.infer<typeof RunList>;
 
-export const LastRun = z
-  .object({ runId: z.string(), state: RunState, logicalDate: instant })
-  .openapi("LastRun");
+const LastRun = z.object({ runId: z.string(), state: RunState, logicalDate: instant }).openapi("LastRun");
+
 export type LastRun = z.infer<typeof LastRun>;
 
 export const DagSummary = z
@@ -94,7 +93,7 @@ export const DagList = z
   .openapi("DagList");
 export type DagList = z.infer<typeof DagList>;
 
-export const Timetable = z
+const Timetable = z
   .discriminatedUnion("kind", [
     z.object({ kind: z.literal("cron"), cron: z.string(), zone: z.string() }),
     z.object({ kind: z.literal("interval"), everyMs: z.number(), anchor: z.string() }),
@@ -124,10 +123,9 @@ export const GraphTask = z
 export type GraphTask = z.infer<typeof GraphTask>;
 
 /** An edge by task ids; `inputs` names the inputs of `to` that `from` feeds, empty for a plain order edge. */
-export const GraphEdge = z
+const GraphEdge = z
   .object({ from: z.string(), to: z.string(), inputs: z.array(z.string()) })
   .openapi("GraphEdge");
-export type GraphEdge = z.infer<typeof GraphEdge>;
 
 export const Graph = z
   .object({
@@ -142,10 +140,9 @@ export const Graph = z
   .openapi("Graph");
 export type Graph = z.infer<typeof Graph>;
 
-export const DagVersion = z
+const DagVersion = z
   .object({ number: z.int(), hash: z.string(), file: z.string(), createdAt: instant })
   .openapi("DagVersion");
-export type DagVersion = z.infer<typeof DagVersion>;
 
 export const DagDetail = DagSummary.extend({
   file: z.string(),
@@ -237,10 +234,9 @@ export const RunDetail = Run.extend({
 }).openapi("RunDetail");
 export type RunDetail = z.infer<typeof RunDetail>;
 
-export const BodyError = z
+const BodyError = z
   .object({ code: z.string(), message: z.string(), stack: z.string().optional() })
   .openapi("BodyError");
-export type BodyError = z.infer<typeof BodyError>;
 
 export const Try = z
   .object({

@@ -120,7 +120,7 @@ const shapeDag = (row: DagRow, runs: readonly LastRunRow[]): DagSummary => ({
 });
 
 /** Positions become ids; an edge tells which inputs it feeds. */
-export function shapeGraph(graph: SerialGraph): Graph {
+function shapeGraph(graph: SerialGraph): Graph {
   const edges = graph.tasks.flatMap((task) =>
     task.upstream.map((from) => ({
       from: graph.tasks[from]!.id,

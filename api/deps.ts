@@ -1,6 +1,5 @@
 import type { MeridianClient } from "../client/types.ts";
-import type { Db } from "../db/connection.ts";
-import type { admissionPass } from "../db/pools/pass.ts";
+import type { Db, Pool } from "../db/connection.ts";
 
 /** Names a try's log. */
 export interface LogKey {
@@ -11,7 +10,7 @@ export interface LogKey {
   readonly try: number;
 }
 
-/** What the API needs of the log store: a piece of a log from a byte offset on. */
+/** A piece of a log as text from a byte offset on. `done`: nothing more is there now. */
 export interface LogReader {
   read(key: LogKey, offset: number): Promise<{ text: string; nextOffset: number; done: boolean }>;
 }
@@ -23,7 +22,7 @@ export interface TemporalWeb {
 
 /** All that the API is made of. */
 export interface AppDeps {
-  readonly db: Parameters<typeof admissionPass>[0];
+  readonly db: Pool;
   /** A replica for what is only shown; without it, `db`. */
   readonly reader?: Db;
   readonly client: MeridianClient;

@@ -49,11 +49,11 @@ export const onError =
     }
     const known = error instanceof MeridianError ? error : fromDatabase(error);
     if (known !== null) {
-      if (known.kind === "retryable") log({ code: known.code, error }, known.message);
+      if (known.kind === "retryable") log({ code: known.code, err: error }, known.message);
       return problem(c, STATUS_OF[known.kind], known.code, known.message, { ...known.details });
     }
     const id = randomUUID();
-    log({ id, method: c.req.method, path: c.req.path, error }, "unknown error");
+    log({ id, method: c.req.method, path: c.req.path, err: error }, "unknown error");
     return problem(c, 500, "internal", `something went wrong here; the log has it under ${id}`, { id });
   };
 

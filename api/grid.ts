@@ -1,11 +1,12 @@
+import { createHash } from "node:crypto";
 import { createRoute } from "@hono/zod-openapi";
-import { etag } from "hono/etag";
 import { NotFound } from "../core/errors.ts";
 import { TASK_STATES, type TaskState } from "../core/states.ts";
 import { readGraph } from "../db/read/dags.ts";
-import { readGridCells, readGridRuns, type GridCellRow, type GridRunRow } from "../db/read/grid.ts";
+import { readGridRuns, type GridCellRow, type GridRunRow } from "../db/read/grid.ts";
 import { Grid, type GridCell, type GridRun, type GridTask } from "./contracts.ts";
 import type { AppDeps } from "./deps.ts";
+import { keepCells, keepLast } from "./grid-memory.ts";
 import { DagPath, GridQuery, keyOf, newRoutes } from "./requests.ts";
 import { cutPage, iso, isoOrNull, json, shapeInterval } from "./shape.ts";
 
@@ -14,13 +15,16 @@ const getGrid = createRoute({
   path: "/dags/{dagId}/grid",
   summary: "Runs as columns, tasks as rows. Poll it with If-None-Match: 304 while nothing changed",
   request: { params: DagPath, query: GridQuery },
-  middleware: [etag()] as const,
   responses: { 200: json(Grid, "The grid") },
 });
 
-/** Two statements, since the tasks of a version never change and are kept. */
+/**
+ * One statement while nothing changed: runs, each with a fingerprint of its cells. Then a second one for the cells of
+ * the runs that did. Tasks of a version never change and are kept.
+ */
 export const gridRoutes = (deps: AppDeps) => {
   const db = deps.reader ?? deps.db;
+  const cellsOf = keepCells(db);
   const tasksOf = keepLast(200, async (version: number) =>
     ((await readGraph(db, version))?.tasks ?? []).map((t) => ({
       id: t.id,
@@ -34,29 +38,29 @@ export const gridRoutes = (deps: AppDeps) => {
     const found = await readGridRuns(db, dagId, { before: query.before ?? null, limit: query.runs + 1 });
     if (found === null) throw noSuchDag(dagId);
     const { dag } = found;
+    const tag = tagOf(found);
+    c.header("ETag", tag);
+    c.header("Cache-Control", "private, no-cache");
+    // Not among the route's answers, so that a typed client's answer stays a grid.
+    if (matches(c.req.header("If-None-Match"), tag)) return c.body(null, 304) as never;
     const [runs, before] = cutPage(found.runs, query.runs, keyOf);
     const [cells, current] = await Promise.all([
-      runs.length === 0
-        ? []
-        : readGridCells(
-            db,
-            runs.map((row) => row.run),
-          ),
+      cellsOf(runs),
       dag.latest === null ? [] : tasksOf(dag.latest),
     ]);
-    const body = {
-      dagId,
-      paused: dag.paused,
-      version: dag.latest_number,
-      ...layGrid(runs.reverse(), current, cells),
-      before,
-    };
-    return c.json(body, 200, { "Cache-Control": "private, no-cache" });
+    const grid = layGrid(runs.reverse(), current, cells);
+    return c.json({ dagId, paused: dag.paused, version: dag.latest_number, ...grid, before }, 200);
   });
 };
 
-export const noSuchDag = (dagId: string): NotFound =>
-  new NotFound("no_such_dag", `there is no dag "${dagId}"`);
+const tagOf = (rows: unknown): string =>
+  `"${createHash("sha1").update(JSON.stringify(rows)).digest("base64url")}"`;
+
+/** Weak comparison, since a proxy that compresses weakens the tag. */
+const matches = (given: string | undefined, tag: string): boolean =>
+  given !== undefined && given.split(",").some((one) => one.trim().replace(/^W\//, "") === tag);
+
+export const noSuchDag = (dagId: string): NotFound => new NotFound("no_dag", `there is no dag "${dagId}"`);
 
 const STATE_NUMBER = Object.fromEntries(TASK_STATES.map((state, i) => [state, i])) as Record<
   TaskState,
@@ -96,17 +100,3 @@ const shapeColumn = (row: GridRunRow): GridRun => ({
   endedAt: isoOrNull(row.ended_at),
   version: row.version_number,
 });
-
-/** Remembers the last `size` answers of `read`; one that failed is forgotten. */
-function keepLast<T>(size: number, read: (key: number) => Promise<T>): (key: number) => Promise<T> {
-  const kept = new Map<number, Promise<T>>();
-  return (key) => {
-    const known = kept.get(key);
-    const answer = known ?? read(key);
-    kept.delete(key);
-    kept.set(key, answer);
-    if (kept.size > size) kept.delete(kept.keys().next().value!);
-    if (known === undefined) answer.catch(() => kept.delete(key));
-    return answer;
-  };
-}

@@ -30,6 +30,8 @@ export function describeApi(app: OpenAPIHono<ApiEnv>, version: string): Document
     description: "The same key gets the same answer",
     schema: { type: "string" as const, minLength: 1, maxLength: 200 },
   };
+  const grid = document.paths?.["/api/v1/dags/{dagId}/grid"]?.get;
+  if (grid?.responses) grid.responses["304"] = { description: "Nothing changed since the ETag given" };
   for (const path of Object.values(document.paths ?? {})) {
     for (const operation of [path.get, path.post, path.delete]) {
       if (operation?.responses) operation.responses["default"] = problems;

@@ -11,11 +11,10 @@ In a working tree, "npm start" builds the page.
 /** The built page: files whose name holds their hash are kept for ever, `index.html` is asked for each time. */
 export function pageRoutes(folder: string | null) {
   const routes = new Hono();
-  const root = folder ?? "";
-  const file = serveStatic({ root });
-  const index = serveStatic({ root, path: "index.html" });
   routes.get("*", async (c) => {
     if (folder === null || !existsSync(join(folder, "index.html"))) return c.text(NOT_BUILT, 503);
+    const file = serveStatic({ root: folder });
+    const index = serveStatic({ root: folder, path: "index.html" });
     const asset = c.req.path.startsWith("/assets/");
     c.header("Cache-Control", asset ? "public, max-age=31536000, immutable" : "no-cache");
     const found = await file(c, noNext);

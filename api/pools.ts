@@ -74,8 +74,7 @@ export const poolRoutes = (deps: AppDeps) =>
 async function whyNotDeleted(deps: AppDeps, name: string): Promise<Error> {
   const work = await readWork(deps.db, poolAccount(name), NAMED);
   const [pool] = await readPools(deps.db, poolAccount(name));
-  if (pool === undefined || pool.slots === null)
-    return new NotFound("no_such_pool", `there is no pool "${name}"`);
+  if (pool === undefined || pool.slots === null) return new NotFound("no_pool", `there is no pool "${name}"`);
   const names = work.map(
     (w) => `${w.dag_id} ${w.run_id} ${w.task_id}${w.map_index < 0 ? "" : `[${w.map_index}]`}`,
   );

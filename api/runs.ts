@@ -105,7 +105,7 @@ const shapeList = (rows: readonly RunRow[], limit: number): RunList => {
 
 export async function findRun(db: Db, dagId: string, runId: string): Promise<RunDetailRow> {
   const row = await readRun(db, dagId, namedRun(runId));
-  if (row === null) throw new NotFound("no_such_run", `dag "${dagId}" has no run "${runId}"`);
+  if (row === null) throw new NotFound("no_run", `dag "${dagId}" has no run "${runId}"`);
   return row;
 }
 

@@ -37,7 +37,7 @@ export const tryRoutes = (deps: AppDeps) => {
       ]);
       if (state === null) {
         const task = mapIndex === -1 ? `"${taskId}"` : `"${taskId}" [${mapIndex}]`;
-        throw new NotFound("no_such_task", `run "${runId}" of dag "${dagId}" has no task ${task}`);
+        throw new NotFound("no_task", `run "${runId}" of dag "${dagId}" has no task ${task}`);
       }
       const body: TryList = {
         taskId,
@@ -54,10 +54,11 @@ export const tryRoutes = (deps: AppDeps) => {
       const { run } = await findRun(db, dagId, runId);
       const row = await readTry(db, { run, taskId, mapIndex }, number);
       if (row === null) {
-        throw new NotFound("no_such_try", `task "${taskId}" of run "${runId}" has no try ${number}`);
+        throw new NotFound("no_try", `task "${taskId}" of run "${runId}" has no try ${number}`);
       }
       const piece = await deps.logs.read({ dagId, runId, taskId, mapIndex, try: number }, offset);
-      return c.json(piece, 200);
+      // The row was read first, so a try that had ended by then has nothing more to add.
+      return c.json({ ...piece, done: piece.done && row.state !== "running" }, 200);
     });
 };
 

@@ -17,7 +17,7 @@ export async function setPool(db: Db, change: PoolChange): Promise<{ created: bo
        insert into app.account as a (key, slots, description) values ($1, $2, coalesce($3, ''))
        on conflict (key) do update set slots = excluded.slots, description = coalesce($3, a.description)),
      logged as (
-       insert into app.audit (who, action, detail) values ($4, 'pool.set',
+       insert into app.audit (who, action, detail) values ($4, 'set_pool',
          jsonb_build_object('account', $1::text, 'slots', $2::integer, 'before', (select slots from before))))
      select not exists (select from before) as created`,
     [change.account, change.slots, change.description, change.who],
@@ -33,7 +33,7 @@ export async function deletePool(db: Db, account: string, who: string): Promise<
        returning a.slots),
      logged as (
        insert into app.audit (who, action, detail)
-       select $2, 'pool.delete', jsonb_build_object('account', $1::text, 'before', slots) from gone)
+       select $2, 'delete_pool', jsonb_build_object('account', $1::text, 'before', slots) from gone)
      select exists (select from gone) as deleted`,
     [account, who],
   );

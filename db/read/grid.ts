@@ -19,6 +19,8 @@ export interface GridRunRow {
   readonly started_at: Date | null;
   readonly ended_at: Date | null;
   readonly version_number: number;
+  /** Over the run's cells: another one when any of them changed. */
+  readonly print: string;
 }
 
 /** A DAG and its newest runs before `before`, newest first, in one statement; null when there is no such DAG. */
@@ -39,7 +41,8 @@ export async function readGridRuns(
 
 export const GRID_RUNS = `
   select d.paused, d.version::float8 as latest, l.number as latest_number, r.run::float8 as run, r.run_id, r.run_type,
-    r.state, r.logical_at, r.start_at, r.end_at, r.started_at, r.ended_at, coalesce(v.number, 0) as version_number
+    r.state, r.logical_at, r.start_at, r.end_at, r.started_at, r.ended_at, coalesce(v.number, 0) as version_number,
+    p.print
   from app.dag d
   left join app.dag_version l on l.version = d.version
   left join lateral (
@@ -47,6 +50,9 @@ export const GRID_RUNS = `
     where x.dag_id = $1 and (x.logical_at, x.run) < ($2::timestamptz, $3::bigint)
     order by x.logical_at desc, x.run desc limit $4) r on true
   left join app.dag_version v on v.version = r.version
+  left join lateral (
+    select coalesce(sum(hash_record_extended(row(c.task_id, c.state, c.try, c.started_at, c.ended_at), 0)), 0)::text as print
+    from app.cell c where c.run = r.run and c.map_index = -1) p on r.run is not null
   where d.dag_id = $1
   order by r.logical_at desc, r.run desc`;
 

@@ -1,4 +1,5 @@
-/** Types only, checked by tsc: what leaves the API says the same as what it is made from. */
+/** Checked by tsc: what leaves the API says the same as what it is made from. */
+import { expect, test } from "vitest";
 import type * as contracts from "../../api/contracts.ts";
 import type { AppDeps } from "../../api/deps.ts";
 import type { MeridianClient, TriggeredRun } from "../../client/types.ts";
@@ -13,33 +14,35 @@ type Plain<T> = T extends readonly (infer E)[]
     ? { -readonly [K in keyof T]: Plain<T[K]> }
     : T;
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
-const same = <A, B>(_: Same<Plain<A>, Plain<B>>): void => {};
-
-// Proof that a difference does not compile.
-// @ts-expect-error a state is no number
-same<{ state: string }, { state: number }>(true);
-// @ts-expect-error a missing field is a difference
-same<{ a: 1 }, { a: 1; b: 2 }>(true);
-
-same<contracts.GraphTask, Omit<SerialTask, "upstream" | "inputs">>(true);
-same<contracts.Timetable, Timetable>(true);
-same<
-  Omit<contracts.Graph, "tasks" | "edges">,
-  Omit<SerialGraph, "format" | "dagId" | "description" | "owner" | "tags" | "tasks">
->(true);
-same<contracts.TriggeredRun["state"], TriggeredRun["state"]>(true);
-same<Parameters<MeridianClient["pause"]>[2], contracts.PauseState["reason"]>(true);
-same<contracts.LogPiece, Awaited<ReturnType<AppDeps["logs"]["read"]>>>(true);
-
 /** `some_at` of a row leaves as `someAt`, a Date as text. */
 type Camel<K> = K extends `${infer A}_${infer B}` ? `${A}${Capitalize<Camel<B>>}` : K;
 type Left<T> = T extends Date ? string : T;
 type AsTold<Row> = { [K in keyof Row as Camel<K>]: Left<Row[K]> };
 
-same<contracts.Cell, AsTold<CellRow>>(true);
-same<Omit<contracts.Try, "error">, Omit<AsTold<TryRow>, "error">>(true);
-same<
-  Omit<contracts.Run, "key" | "interval" | "logicalDate" | "version">,
-  Omit<AsTold<RunRow>, "run" | "startAt" | "endAt" | "logicalAt" | "versionNumber">
->(true);
-same<Omit<contracts.Waiting, "taskId" | "pool">, Omit<AsTold<WaitingRow>, "taskId" | "account">>(true);
+const same = <A, B>(answer: Same<Plain<A>, Plain<B>>): void => expect(answer).toBe(true);
+
+test("types: contracts say what rows and graphs say", () => {
+  // Proof that a difference does not compile.
+  // @ts-expect-error a state is no number
+  same<{ state: string }, { state: number }>(true);
+  // @ts-expect-error a missing field is a difference
+  same<{ a: 1 }, { a: 1; b: 2 }>(true);
+
+  same<contracts.GraphTask, Omit<SerialTask, "upstream" | "inputs">>(true);
+  same<contracts.Timetable, Timetable>(true);
+  same<
+    Omit<contracts.Graph, "tasks" | "edges">,
+    Omit<SerialGraph, "format" | "zone" | "dagId" | "description" | "owner" | "tags" | "tasks">
+  >(true);
+  same<contracts.TriggeredRun["state"], TriggeredRun["state"]>(true);
+  same<Parameters<MeridianClient["pause"]>[2], contracts.PauseState["reason"]>(true);
+  same<contracts.LogPiece, Awaited<ReturnType<AppDeps["logs"]["read"]>>>(true);
+
+  same<contracts.Cell, AsTold<CellRow>>(true);
+  same<Omit<contracts.Try, "error">, Omit<AsTold<TryRow>, "error">>(true);
+  same<
+    Omit<contracts.Run, "key" | "interval" | "logicalDate" | "version">,
+    Omit<AsTold<RunRow>, "run" | "startAt" | "endAt" | "logicalAt" | "versionNumber">
+  >(true);
+  same<Omit<contracts.Waiting, "taskId" | "pool">, Omit<AsTold<WaitingRow>, "taskId" | "account">>(true);
+});

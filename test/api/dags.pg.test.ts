@@ -130,7 +130,7 @@ test("a DAG that is not there", async () => {
     await problemOf(await app.request(`/api/v1/dags/nothing${tail}`), 404);
   }
   for (const tail of ["/pause", "/unpause", "/runs"]) {
-    expect((await problemOf(await post(app, `/dags/nothing${tail}`, {}), 404)).code).toBe("no_such_dag");
+    expect((await problemOf(await post(app, `/dags/nothing${tail}`, {}), 404)).code).toBe("no_dag");
   }
 });
 

@@ -49,7 +49,10 @@ test("an unknown error leaves an id, and its text and stack stay in the log", as
   expect(problem.code).toBe("internal");
   expect(JSON.stringify(problem)).not.toMatch(/hunter2|\.ts|at /);
   expect(logged).toEqual([
-    [{ id: problem.details["id"], method: "POST", path: "/api/v1/dags/sales/runs", error }, "unknown error"],
+    [
+      { id: problem.details["id"], method: "POST", path: "/api/v1/dags/sales/runs", err: error },
+      "unknown error",
+    ],
   ]);
 });
 

@@ -52,7 +52,7 @@ test("a problem is thrown as the error it was", async () => {
   });
   expect(await caught(api.dags[":dagId"].unpause.$post({ param: { dagId: "nowhere" } }))).toMatchObject({
     kind: "not_found",
-    code: "no_such_dag",
+    code: "no_dag",
   });
   expect(await caught(api.runs.$get({ query: { limit: "0" } }))).toMatchObject({
     kind: "refused",

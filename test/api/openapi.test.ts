@@ -30,7 +30,7 @@ test("C1: the paths of the API", () => {
       "get /api/v1/dags/{dagId} → 200 default",
       "post /api/v1/dags/{dagId}/pause → 200 default",
       "post /api/v1/dags/{dagId}/unpause → 200 default",
-      "get /api/v1/dags/{dagId}/grid ?runs&before → 200 default",
+      "get /api/v1/dags/{dagId}/grid ?runs&before → 200 304 default",
       "get /api/v1/runs ?state&limit&before → 200 default",
       "get /api/v1/dags/{dagId}/runs ?state&limit&before → 200 default",
       "post /api/v1/dags/{dagId}/runs → 201 default",

@@ -50,9 +50,9 @@ test("made, resized and deleted, each with its audit row", async () => {
   expect((await remove("etl")).status).toBe(204);
   expect((await pools()).map((p) => p.name)).toEqual(["default_pool"]);
   expect(await audit()).toEqual([
-    { who: "anonymous@api", action: "pool.set", detail: { account: "pool:etl", slots: 4, before: null } },
-    { who: "anonymous@api", action: "pool.set", detail: { account: "pool:etl", slots: 0, before: 4 } },
-    { who: "anonymous@api", action: "pool.delete", detail: { account: "pool:etl", before: 0 } },
+    { who: "anonymous@api", action: "set_pool", detail: { account: "pool:etl", slots: 4, before: null } },
+    { who: "anonymous@api", action: "set_pool", detail: { account: "pool:etl", slots: 0, before: 4 } },
+    { who: "anonymous@api", action: "delete_pool", detail: { account: "pool:etl", before: 0 } },
   ]);
 });
 
@@ -101,7 +101,7 @@ test("K48: a pool that tasks name and nobody has made", async () => {
     waiting: 1,
     impossible: [{ taskId: "a", reason: 'can never run: pool "ghost" does not exist' }],
   });
-  expect((await problemOf(await remove("ghost"), 404)).code).toBe("no_such_pool");
+  expect((await problemOf(await remove("ghost"), 404)).code).toBe("no_pool");
   expect(await set("ghost", { slots: 1 }, 201)).toMatchObject({ exists: true, used: 1, waiting: 0 });
 });
 
@@ -128,5 +128,5 @@ test.each([true, false])(
 );
 
 test("a pool that is not there", async () => {
-  expect((await problemOf(await remove("nothing"), 404)).code).toBe("no_such_pool");
+  expect((await problemOf(await remove("nothing"), 404)).code).toBe("no_pool");
 });

@@ -111,16 +111,23 @@ test("a log from an offset on", async () => {
   expect(asked).toEqual([[key, 7]]);
 });
 
+test("the log of a try that runs is never done", async () => {
+  const run = await insertRun(database.pool, "sales", "2026-05-11T00:00:00Z", { state: "running" });
+  await insertTry(database.pool, run, "extract", 1, "running");
+  const path = "/dags/sales/runs/2026-05-11T00-00-00Z/tasks/extract/tries/1/log";
+  expect((await get(app, path, LogPiece)).done).toBe(false);
+});
+
 test.each([
-  ["/dags/sales/runs/2026-01-01T00-00-00Z", "no_such_run"],
-  ["/dags/sales/runs/2026-05-09T00-00-00Z.fork-1", "no_such_run"],
-  ["/dags/other/runs/2026-05-09T00-00-00Z", "no_such_run"],
-  [`${RUN}/tasks/nothing/tries`, "no_such_task"],
-  [`${RUN}/tasks/extract/tries?mapIndex=3`, "no_such_task"],
-  ["/dags/sales/runs/2026-01-01T00-00-00Z/tasks/extract/tries", "no_such_run"],
-  [`${RUN}/tasks/extract/tries/3/log`, "no_such_try"],
-  [`${RUN}/tasks/nothing/tries/1/log`, "no_such_try"],
-  ["/dags/sales/runs/2026-01-01T00-00-00Z/tasks/extract/tries/1/log", "no_such_run"],
+  ["/dags/sales/runs/2026-01-01T00-00-00Z", "no_run"],
+  ["/dags/sales/runs/2026-05-09T00-00-00Z.fork-1", "no_run"],
+  ["/dags/other/runs/2026-05-09T00-00-00Z", "no_run"],
+  [`${RUN}/tasks/nothing/tries`, "no_task"],
+  [`${RUN}/tasks/extract/tries?mapIndex=3`, "no_task"],
+  ["/dags/sales/runs/2026-01-01T00-00-00Z/tasks/extract/tries", "no_run"],
+  [`${RUN}/tasks/extract/tries/3/log`, "no_try"],
+  [`${RUN}/tasks/nothing/tries/1/log`, "no_try"],
+  ["/dags/sales/runs/2026-01-01T00-00-00Z/tasks/extract/tries/1/log", "no_run"],
 ])("%s is 404 %s", async (path, code) => {
   const before = asked.length;
   expect((await problemOf(await app.request(`/api/v1${path}`), 404)).code).toBe(code);
@@ -166,7 +173,7 @@ describe("K70: 250 runs, 100 a page", () => {
     const failed = await get(app, "/runs?state=failed", RunList);
     expect(failed.runs.map((r) => r.runId.split("fork-")[1])).toEqual(["200", "150", "100", "50", undefined]);
     const open = await get(app, "/runs?state=queued,running", RunList);
-    expect(open.runs.map((r) => r.dagId)).toEqual(["sales", "sales"]);
+    expect(open.runs.map((r) => r.dagId)).toEqual(["sales", "sales", "sales"]);
     expect((await get(app, "/dags/many/runs?state=failed&limit=2", RunList)).runs).toHaveLength(2);
     expect(await get(app, "/dags/many/runs?state=queued", RunList)).toEqual({ runs: [], before: null });
   });

@@ -18,7 +18,7 @@ export async function openDatabase(adminUrl: string): Promise<{ pool: pg.Pool; c
   url.pathname = `/${name}`;
   const pool = new pg.Pool({ connectionString: url.href, max: 25 });
   // `end` does not wait for the server's side of a connection, which the drop then cuts.
-  pool.on("connect", (client) => client.on("error", () => {}));
+  pool.on("error", () => {});
   await migrate(pool);
   return {
     pool,
@@ -36,7 +36,7 @@ export function fakeClient(dagIds: readonly string[] = ["sales"]) {
   const taken = new Set<string>();
   let now = Date.parse("2026-05-09T10:00:00Z");
   const check = (dagId: string): void => {
-    if (!dagIds.includes(dagId)) throw new NotFound("no_such_dag", `there is no dag "${dagId}"`);
+    if (!dagIds.includes(dagId)) throw new NotFound("no_dag", `there is no dag "${dagId}"`);
   };
   const client: MeridianClient = {
     trigger: async (request: TriggerRequest) => {
@@ -91,8 +91,13 @@ export async function get<S extends z.ZodType>(app: TestApp, path: string, contr
   return body as z.infer<S>;
 }
 
-export const post = (app: TestApp, path: string, body?: unknown, headers: Record<string, string> = {}) =>
-  app.request(`/api/v1${path}`, {
+export const post = async (
+  app: TestApp,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+) =>
+  await app.request(`/api/v1${path}`, {
     method: "POST",
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     headers: { ...(body === undefined ? {} : { "Content-Type": "application/json" }), ...headers },
@@ -140,6 +145,7 @@ export const serialGraph = (dagId: string, tasks: readonly SerialTask[]): Serial
   owner: "",
   tags: [],
   timetable: { kind: "cron", cron: "0 6 * * *", zone: "Europe/Berlin" },
+  zone: "Europe/Berlin",
   startDate: null,
   endDate: null,
   catchup: false,
