@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
-import { TriggeredRun } from "../../api/contracts.ts";
+import { RunDetail, RunList, TriggeredRun } from "../../api/contracts.ts";
+import { createClient } from "../../client/client.ts";
 import { Retryable } from "../../core/errors.ts";
 import { insertDag, insertRun } from "./rows.ts";
-import { fakeClient, openDatabase, post, problemOf, testApp, type TestApp } from "./support.ts";
+import { fakeClient, get, openDatabase, post, problemOf, testApp, type TestApp } from "./support.ts";
 
 let database: Awaited<ReturnType<typeof openDatabase>>;
 let fake: ReturnType<typeof fakeClient>;
@@ -48,6 +49,27 @@ test("K71: 20 at once with one date: one 201, nineteen 409 with the run's id", a
   for (const answer of answers.filter((a) => a.status !== 201)) {
     expect((await problemOf(answer, 409)).details).toEqual({ runId: "2026-05-09T00-00-00Z" });
   }
+});
+
+test("K71: with the real ledger, 20 at once make one row and start one workflow", async () => {
+  const { pool } = database;
+  await insertDag(pool, "ledger");
+  await pool.query("insert into app.account (key, slots) values ('runs:ledger', 16)");
+  const started: unknown[] = [];
+  const start = async (...args: unknown[]) => started.push(args);
+  const temporal = { workflow: { start } } as unknown as Parameters<typeof createClient>[0]["temporal"];
+  const client = createClient({ pool, temporal, taskQueue: "q", eager: false, clock: () => Date.now() });
+  const real = testApp({ db: pool, client });
+  const ask = () => post(real, "/dags/ledger/runs", { logicalDate: "2026-05-09T00:00:00Z", conf: { a: 1 } });
+  const answers = await Promise.all(Array.from({ length: 20 }, ask));
+  expect(answers.filter((a) => a.status === 201)).toHaveLength(1);
+  for (const answer of answers.filter((a) => a.status !== 201)) {
+    expect((await problemOf(answer, 409)).details).toEqual({ runId: "2026-05-09T00-00-00Z" });
+  }
+  expect(started).toHaveLength(1);
+  const run = await get(real, "/dags/ledger/runs/2026-05-09T00-00-00Z", RunDetail);
+  expect(run).toMatchObject({ runType: "manual", triggeredBy: "anonymous@api", conf: { a: 1 } });
+  expect((await get(real, "/dags/ledger/runs", RunList)).runs).toHaveLength(1);
 });
 
 describe("Idempotency-Key", () => {
