@@ -159,7 +159,8 @@ create table app.lease (
   seq          bigint generated always as identity,
   requested_at timestamptz not null default app.now(),
   granted_at   timestamptz,
-  told_at      timestamptz,                        -- the run knows (or: the workflow was started)
+  told_at      timestamptz,                        -- when the run was last told; the answer may have been lost
+  known        boolean not null default false,     -- the run certainly knows: it took a signal, or the try (or run) began
   tell_after   timestamptz,                        -- the outbox leaves it alone until then: somebody is telling
   reason       text,                               -- why it waits
   reason_since timestamptz,
@@ -167,7 +168,7 @@ create table app.lease (
 );
 create index lease_waiting on app.lease (account, priority desc, seq) where granted_at is null;
 create index lease_used on app.lease (account) include (slots) where granted_at is not null;
-create index lease_untold on app.lease (tell_after) where granted_at is not null and told_at is null;
+create index lease_untold on app.lease (tell_after) where granted_at is not null and not known;
 alter table app.lease set (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 
 create table app.audit (

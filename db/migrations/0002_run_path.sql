@@ -85,7 +85,7 @@ end $$;
 -- that does not fit holds up those behind it, one that never can is passed over. At most `free` heads are read, so
 -- the cost does not grow with the queue. The caller holds the allocator's lock (72, 2).
 -- True when a request is left that no pass has given a reason yet.
-create function app.grant_free(p_accounts text[], p_own bigint[], p_tell_after interval) returns boolean
+create function app.grant_free(p_accounts text[], p_tell_after interval) returns boolean
 language plpgsql as $$
 declare
   undecided boolean;
@@ -103,7 +103,6 @@ begin
   )
   update app.lease as l
   set granted_at = app.now(), reason = null, reason_since = null,
-      told_at = case when l.task_id <> '' and l.run = any (p_own) then app.now() end,
       tell_after = app.now() + p_tell_after
   from waiting w
   where l.run = w.run and l.task_id = w.task_id and l.map_index = w.map_index and l.try = w.try
@@ -146,7 +145,7 @@ begin
 
     select array_agg(distinct r.account) into v_accounts
     from jsonb_to_recordset(p_requests) as r(account text);
-    v_undecided := app.grant_free(v_accounts, p_runs, interval '0');
+    v_undecided := app.grant_free(v_accounts, interval '0');
   end if;
 
   return query
@@ -154,7 +153,8 @@ begin
     select r.run, r.task_id, r.map_index, r.try
     from jsonb_to_recordset(p_requests) as r(run bigint, task_id text, map_index integer, try integer)
   ), told as (
-    update app.lease as l set told_at = app.now()
+    -- The answer may be lost (a killed worker, a slow one): unless the try has begun by then, the outbox tells again.
+    update app.lease as l set told_at = app.now(), tell_after = app.now() + interval '5 seconds'
     where l.run = any (p_runs) and l.task_id <> '' and l.granted_at is not null and l.told_at is null
     returning l.run, l.task_id, l.map_index, l.try
   ), all_grants as (
@@ -207,7 +207,7 @@ begin
 
   perform app.grant_free(
     (select array_agg(distinct 'runs:' || d.dag_id) from app.dag_run d where d.run = any (v_created)),
-    '{}', interval '5 seconds');
+    interval '5 seconds');
 
   return query
   select d.dag_id, d.run_id, d.run, d.run = any (v_created),
@@ -223,7 +223,7 @@ returns table (dag_id text, run_id text, run_type text, logical_at timestamptz, 
 begin
   update app.dag_run r set state = 'running', started_at = coalesce(r.started_at, app.now()), reason = null
   where r.run = p_run and r.state in ('queued', 'running');
-  update app.lease l set told_at = coalesce(l.told_at, app.now()) where l.run = p_run and l.task_id = '' and l.told_at is null;
+  update app.lease l set told_at = app.now(), known = true where l.run = p_run and l.task_id = '' and not l.known;
   return query
   select r.dag_id, r.run_id, r.run_type, r.logical_at, r.start_at, r.end_at, r.version, r.conf, r.state, r.run_state
   from app.dag_run r where r.run = p_run;

@@ -13,21 +13,24 @@ export interface UntoldGrant {
 }
 
 /**
- * Takes up to `limit` untold grants for telling; nobody else takes them for `holdMs`. Who takes them and dies
- * has lost nothing: they come up again. Telling twice is harmless.
+ * Takes up to `limit` grants that their runs may not know of; nobody else takes them for `holdMs`. Who takes them and
+ * dies has lost nothing: they come up again. Telling twice is harmless. A try that has begun knows: it is only marked.
  */
 export async function takeUntold(db: Db, limit: number, holdMs: number): Promise<readonly UntoldGrant[]> {
   const { rows } = await db.query<UntoldGrant>(
     `with taken as (
        select l.run, l.task_id, l.map_index, l.try from app.lease l
-       where l.granted_at is not null and l.told_at is null and l.tell_after <= app.now()
+       where l.granted_at is not null and not l.known and l.tell_after <= app.now()
        order by l.tell_after limit $1 for update skip locked
      ), held as (
-       update app.lease l set tell_after = app.now() + make_interval(secs => $2::double precision / 1000)
+       update app.lease l set tell_after = app.now() + make_interval(secs => $2::double precision / 1000),
+         known = exists (select from app.task_try t
+           where t.run = l.run and t.task_id = l.task_id and t.map_index = l.map_index and t.try = l.try)
        from taken t where l.run = t.run and l.task_id = t.task_id and l.map_index = t.map_index and l.try = t.try
-       returning l.run, l.task_id, l.map_index, l.try
+       returning l.run, l.task_id, l.map_index, l.try, l.known
      )
-     select h.*, d.dag_id, d.run_id, d.run_type, d.logical_at from held h join app.dag_run d on d.run = h.run
+     select h.run, h.task_id, h.map_index, h.try, d.dag_id, d.run_id, d.run_type, d.logical_at
+     from held h join app.dag_run d on d.run = h.run where not h.known
      order by h.run, h.task_id, h.map_index`,
     [limit, holdMs],
   );
@@ -38,7 +41,7 @@ export async function takeUntold(db: Db, limit: number, holdMs: number): Promise
 export async function nextUntoldInMs(db: Db): Promise<number | null> {
   const { rows } = await db.query<{ ms: number | null }>(
     `select extract(epoch from min(tell_after) - app.now())::double precision * 1000 as ms
-     from app.lease where granted_at is not null and told_at is null`,
+     from app.lease where granted_at is not null and not known`,
   );
   return rows[0]?.ms ?? null;
 }
@@ -46,9 +49,9 @@ export async function nextUntoldInMs(db: Db): Promise<number | null> {
 /** The runs know. */
 export async function markTold(db: Db, grants: readonly UntoldGrant[]): Promise<void> {
   await db.query(
-    `update app.lease l set told_at = app.now()
+    `update app.lease l set told_at = app.now(), known = true
      from unnest($1::bigint[], $2::text[], $3::integer[], $4::integer[]) as g(run, task_id, map_index, try)
-     where l.run = g.run and l.task_id = g.task_id and l.map_index = g.map_index and l.try = g.try and l.told_at is null`,
+     where l.run = g.run and l.task_id = g.task_id and l.map_index = g.map_index and l.try = g.try`,
     [grants.map((g) => g.run), grants.map((g) => g.task_id), grants.map((g) => g.map_index), grants.map((g) => g.try)],
   );
 }

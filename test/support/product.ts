@@ -3,23 +3,22 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Client } from "@temporalio/client";
-import pg from "pg";
+import type pg from "pg";
 import { inject } from "vitest";
 import { createClient } from "../../client/client.ts";
 import type { MeridianClient } from "../../client/types.ts";
-import { migrate } from "../../db/migrate.ts";
 import { readConfig, type Config } from "../../platform/config.ts";
 import { Life } from "../../platform/life.ts";
 import { createLog } from "../../platform/log.ts";
 import { createLocalLogStore } from "../../platform/logs/local.ts";
 import type { LogStore } from "../../platform/logs/store.ts";
-import { createPool } from "../../platform/pg.ts";
 import { ensureSearchAttributes } from "../../platform/search-attributes.ts";
 import { connectClient, connectNative } from "../../platform/temporal.ts";
 import { createProcessor, type Processor } from "../../processor/processor.ts";
 import { createDueRuns } from "../../schedules/create-runs.ts";
 import { installRuntime } from "../../worker/runtime.ts";
 import { startWorker } from "../../worker/worker.ts";
+import { createTestDatabase } from "./database.ts";
 
 export const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -78,11 +77,11 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
   const home = join(ROOT, ".meridian", name);
   const folder = join(home, "dags");
   mkdirSync(folder, { recursive: true });
-  const databaseUrl = await createDatabase(name);
+  const database = await createTestDatabase();
   const env: Record<string, string> = {
     MERIDIAN_HOME: home,
     MERIDIAN_DAGS: folder,
-    DATABASE_URL: databaseUrl,
+    DATABASE_URL: database.url,
     TEMPORAL_ADDRESS: inject("temporalAddress"),
     MERIDIAN_TASK_QUEUE: name,
     MERIDIAN_LOST_AFTER_MS: "2000",
@@ -94,14 +93,9 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
   const log = createLog("error", "test");
   installRuntime(log);
   const life = new Life(log);
-  life.onEnd("database", async () => await dropDatabase(name));
+  life.onEnd("database", async () => await database.drop());
   life.onEnd("folder", () => rmSync(home, { recursive: true, force: true }));
-  const pool = createPool(
-    { url: databaseUrl, max: config.databaseConnections, applicationName: name },
-    () => {},
-  );
-  life.onEnd("pool", async () => await pool.end());
-  await migrate(pool);
+  const { pool } = database;
   const address = config.temporalAddress!;
   const plain = await connectClient(config, address);
   life.onEnd("client", async () => await plain.connection.close());
@@ -203,21 +197,4 @@ async function viewRun(pool: pg.Pool, dagId: string, runId: string): Promise<Run
     cells: Object.fromEntries(cells.rows.map((row) => [row.task_id, row.state])),
     tries: tries.rows,
   };
-}
-
-async function createDatabase(name: string): Promise<string> {
-  const admin = new pg.Client({ connectionString: inject("databaseUrl") });
-  await admin.connect();
-  await admin.query(`create database ${name}`);
-  await admin.end();
-  const url = new URL(inject("databaseUrl"));
-  url.pathname = `/${name}`;
-  return url.href;
-}
-
-async function dropDatabase(name: string): Promise<void> {
-  const admin = new pg.Client({ connectionString: inject("databaseUrl") });
-  await admin.connect();
-  await admin.query(`drop database if exists ${name} with (force)`);
-  await admin.end();
 }
