@@ -1,4 +1,5 @@
 import { Console } from "node:console";
+import { format } from "node:util";
 import { StringDecoder } from "node:string_decoder";
 import type { LogLine } from "../../../core/body.ts";
 import { currentScope, type Scope } from "./scope.ts";
@@ -39,7 +40,11 @@ export function captureOutput(mask: (text: string) => string): void {
 /** The level of the console call being made; the console writes before it returns. */
 let callLevel: Level = "info";
 
+/** These only write their arguments: no Console needs to be made for a body that uses nothing else. */
+const PLAIN = new Set(["debug", "info", "log", "warn", "error"]);
+
 function callConsole(scope: Scope, name: string, level: Level, args: unknown[]): void {
+  if (scope.console === null && PLAIN.has(name)) return scope.log(level, format(...args));
   scope.console ??= consoleOf(scope);
   const before = callLevel;
   callLevel = level;
