@@ -4,7 +4,7 @@ import { recordTries, type EndedRow, type StartedRow } from "../db/tries.ts";
 type Item = { kind: "started"; row: StartedRow } | { kind: "ended"; row: EndedRow };
 interface Entry {
   readonly item: Item;
-  resolve(inputs: Record<string, unknown>): void;
+  readonly resolve: (inputs: Record<string, unknown>) => void;
 }
 
 const LIMIT = 500;

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { createMiddleware } from "hono/factory";
 import { Conflict, Refused } from "../core/errors.ts";
 import type { Db } from "../db/connection.ts";
-import { claimKey, releaseKey, storeAnswer } from "../db/read/answers.ts";
+import { claimKey, releaseKey, storeAnswer } from "../db/idempotency.ts";
 import type { ApiEnv } from "./deps.ts";
 import { PROBLEM_TYPE } from "./errors.ts";
 import { changesState } from "./guard.ts";

@@ -2,7 +2,7 @@ import { createRoute } from "@hono/zod-openapi";
 import { Conflict, NotFound, Refused } from "../core/errors.ts";
 import { DEFAULT_POOL, poolAccount } from "../core/ids.ts";
 import { admissionPass } from "../db/pools/pass.ts";
-import { deletePool, setPool } from "../db/read/change-pool.ts";
+import { deletePool, setPool } from "../db/pools/change.ts";
 import { readImpossible, readPools, readWork, type PoolRow, type WorkRow } from "../db/read/pools.ts";
 import { Pool, PoolList, type ImpossibleRequest } from "./contracts.ts";
 import type { AppDeps } from "./deps.ts";

@@ -7,7 +7,7 @@ import {
 } from "@temporalio/workflow";
 import type { RunInfo, TaskActivities } from "../activities/types.ts";
 import { taskQueueOf } from "../core/ids.ts";
-import type { RunEvent, RunPlan } from "../core/run.ts";
+import type { RunEvent, RunPlan, TryOutcome } from "../core/run.ts";
 import { outcomeOfFailure } from "./try-outcome.ts";
 
 /** Temporal wants an upper bound for each activity; a try without a time-out gets a year. */
@@ -34,13 +34,13 @@ export class Tries {
   start(task: number, number: number): void {
     const scope = new CancellationScope({ cancellable: true });
     this.#running.set(task, scope);
+    const end = (outcome: TryOutcome): void => {
+      this.#running.delete(task);
+      this.#push({ kind: "ended", task, try: number, outcome });
+    };
     scope
       .run(async () => await this.#runTask(task, number))
-      .catch(outcomeOfFailure)
-      .then((outcome) => {
-        this.#running.delete(task);
-        this.#push({ kind: "ended", task, try: number, outcome });
-      });
+      .then(end, (error: unknown) => end(outcomeOfFailure(error)));
   }
 
   stop(task: number): void {

@@ -97,6 +97,7 @@ create table app.dag_run (
   run_state    jsonb                               -- core/run.ts RunState, stored when it closes
 ) partition by range (run);
 create index dag_run_by_date on app.dag_run (dag_id, logical_at desc, run desc);
+create index dag_run_by_state on app.dag_run (state, run desc);
 create index dag_run_open on app.dag_run (dag_id, state) where state in ('queued', 'running');
 
 -- One row per task (or mapped instance) of a run: what the grid shows.

@@ -1,4 +1,4 @@
-import type { Db } from "../connection.ts";
+import type { Db } from "./connection.ts";
 
 /** What a request with an idempotency key was answered. */
 export interface StoredAnswer {
