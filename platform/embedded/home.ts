@@ -43,6 +43,7 @@ const STOP_GRACE_MS = 15_000;
 const MARKER = "meridian.json";
 /** A folder of this name was made for us, whoever made it. */
 const OWN_NAME = ".meridian";
+const OWN_ENTRIES = /^(logs|postgres|temporal\.db.*|.*\.pid\.json)$/;
 
 /** Makes the folder if need be and takes its lock. */
 export function openHome(wanted: string): Home {
@@ -124,11 +125,15 @@ function makeFolder(folder: string): string {
     const open = process.getuid?.() === 0 && process.platform !== "linux";
     mkdirSync(folder, { recursive: true, mode: open ? 0o755 : 0o700 });
     accessSync(folder, constants.W_OK | constants.X_OK);
+    // An earlier start as root leaves entries that only root can write.
+    for (const name of readdirSync(folder)) {
+      if (OWN_ENTRIES.test(name)) accessSync(join(folder, name), constants.W_OK);
+    }
     return realpathSync(folder);
   } catch (cause) {
     throw new Refused(
       "home_not_writable",
-      `data folder ${folder} cannot be written (${(cause as Error).message}); make it yours or set MERIDIAN_HOME to a folder you can write`,
+      `data folder ${folder} cannot be written (${(cause as Error).message}); make it yours with all that is in it, or set MERIDIAN_HOME to a folder you can write`,
       { cause },
     );
   }

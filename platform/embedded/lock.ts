@@ -24,35 +24,38 @@ export function isLockFile(name: string): boolean {
 
 /** The live holder, if there is one. */
 export function lockHolder(folder: string): Holder | null {
-  const holder = readHolder(folder, latest(folder));
-  return holder !== null && isAlive(holder) ? holder : null;
+  return (
+    numbers(folder)
+      .map((number) => liveHolder(folder, number))
+      .find((holder) => holder !== null) ?? null
+  );
 }
 
 /**
  * Takes the folder for this process, or refuses in one line.
  *
- * Lock files are numbered and a number is never used twice: a holder that is gone is followed by
- * creating the next number, which the file system gives to one taker only. So there is no moment
- * at which one taker removes what another just made. A released lock stays, marked free.
+ * Lock files are numbered. A holder that is gone is followed by creating the next number, which the
+ * file system gives to one taker only; and who finds another live file after making its own yields.
+ * Files of the dead are removed by the holder alone, so nobody removes what another just made.
  */
 export function takeLock(folder: string): Lock {
   mkdirSync(folder, { recursive: true });
   const own = ownProcessId();
   for (;;) {
-    const number = latest(folder);
-    const holder = readHolder(folder, number);
-    if (holder !== null && isAlive(holder)) throw alreadyRunning(folder, holder);
-    const next = join(folder, `lock.${number + 1}.json`);
-    if (!createWhole(next, { ...own, page: null })) continue;
-    // A listing taken while another swaps its files may have missed both: who sees a higher number yields.
-    if (latest(folder) > number + 1) {
-      rmSync(next, { force: true });
+    const holder = lockHolder(folder);
+    if (holder !== null) throw alreadyRunning(folder, holder);
+    const number = Math.max(0, ...numbers(folder)) + 1;
+    const path = join(folder, `lock.${number}.json`);
+    if (!createWhole(path, { ...own, page: null })) continue;
+    const others = numbers(folder).filter((other) => other !== number);
+    if (others.some((other) => other > number || liveHolder(folder, other) !== null)) {
+      rmSync(path, { force: true });
       continue;
     }
-    removeOlder(folder, number + 1);
+    for (const other of others) rmSync(join(folder, `lock.${other}.json`), { force: true });
     return {
-      announce: (page) => replace(next, { ...own, page }),
-      release: () => replace(next, null),
+      announce: (page) => replace(path, { ...own, page }),
+      release: () => rmSync(path, { force: true }),
     };
   }
 }
@@ -66,10 +69,6 @@ function alreadyRunning(folder: string, holder: Holder): Refused {
   );
 }
 
-function latest(folder: string): number {
-  return Math.max(0, ...numbers(folder));
-}
-
 function numbers(folder: string): number[] {
   try {
     return readdirSync(folder)
@@ -80,9 +79,10 @@ function numbers(folder: string): number[] {
   }
 }
 
-function readHolder(folder: string, number: number): Holder | null {
+function liveHolder(folder: string, number: number): Holder | null {
   try {
-    return JSON.parse(readFileSync(join(folder, `lock.${number}.json`), "utf8")) as Holder | null;
+    const holder = JSON.parse(readFileSync(join(folder, `lock.${number}.json`), "utf8")) as Holder;
+    return isAlive(holder) ? holder : null;
   } catch {
     return null;
   }
@@ -114,14 +114,8 @@ function createExclusive(path: string, holder: Holder): boolean {
   }
 }
 
-function replace(path: string, holder: Holder | null): void {
+function replace(path: string, holder: Holder): void {
   const draft = `${path}.${process.pid}`;
   writeFileSync(draft, JSON.stringify(holder));
   renameSync(draft, path);
-}
-
-function removeOlder(folder: string, number: number): void {
-  for (const old of numbers(folder)) {
-    if (old < number) rmSync(join(folder, `lock.${old}.json`), { force: true });
-  }
 }

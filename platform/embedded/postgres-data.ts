@@ -50,8 +50,8 @@ export async function ensureData(o: DataOptions): Promise<void> {
   }
   const draft = `${o.data}.new.${process.pid}`;
   mkdirSync(draft, { mode: 0o700 });
-  if (o.runAs) chownSync(draft, o.runAs.uid, o.runAs.gid);
   try {
+    giveTo(draft, o.runAs);
     await initdb(draft, o);
     rmSync(o.data, { recursive: true, force: true });
     renameSync(draft, o.data);
@@ -115,6 +115,18 @@ function giveTo(data: string, runAs: RunAs | undefined): void {
       `embedded Postgres: ${data} belongs to uid ${owner}, and this process runs as uid ${wanted}; start as that user, chown the folder, or set MERIDIAN_HOME to another`,
     );
   }
+  try {
+    giveAll(data, runAs);
+  } catch (cause) {
+    throw new Refused(
+      "data_not_ownable",
+      `embedded Postgres: root may not give ${data} to uid ${runAs.uid} (${(cause as Error).message}); set MERIDIAN_HOME to a folder on a local disk, or start as another user than root`,
+      { cause },
+    );
+  }
+}
+
+function giveAll(data: string, runAs: RunAs): void {
   const walk = (path: string): void => {
     lchownSync(path, runAs.uid, runAs.gid);
     for (const entry of readdirSync(path, { withFileTypes: true })) {

@@ -31,14 +31,16 @@ export function ownProcessId(): ProcessId {
   return { pid: process.pid, startedAt: processStart(process.pid) ?? "" };
 }
 
+let bootId: string | undefined;
+
 function linuxStart(pid: number): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
     // The name in brackets may hold spaces and brackets itself: fields count from the last ")".
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     if (fields[0] === "Z" || fields[0] === "X") return null;
-    const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
-    return `${boot}/${fields[19]}`;
+    bootId ??= readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+    return `${bootId}/${fields[19]}`;
   } catch {
     return null;
   }
