@@ -51,17 +51,17 @@ export function createTaskActivities(deps: TaskActivitiesDeps): TaskActivities {
         await started;
         const large = isLarge(outcome);
         if (large) await storeOutput(deps.pool, key, outputOf(outcome));
-        await deps.records.ended({
+        const ended = deps.records.ended({
           ...key,
           state: outcome.kind,
           at: now(),
           error: errorOf(outcome),
           output: outputOf(outcome),
         });
+        await Promise.all([ended, deps.logs.close(logKey)]);
         return large ? { kind: "success", output: null } : outcome;
       } finally {
         stopBeating();
-        await deps.logs.close(logKey);
       }
     },
   };
@@ -69,10 +69,12 @@ export function createTaskActivities(deps: TaskActivitiesDeps): TaskActivities {
 
 const now = (): string => new Date().toISOString();
 
-/** The worker beats for the body, so a body that blocks its thread is not taken for a dead worker. */
+/**
+ * The worker beats for the body, so a body that blocks its thread is not taken for a dead worker. The first beat comes
+ * after a third of the time-out: a short try costs none (each is a call to the server and a write there).
+ */
 function beat(lostAfterMs: number): () => void {
   const context = Context.current();
-  context.heartbeat();
   const timer = setInterval(() => context.heartbeat(), Math.max(200, Math.floor(lostAfterMs / 3)));
   return () => clearInterval(timer);
 }
