@@ -32,5 +32,7 @@ process.on("message", (call: Call) => {
       reply({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) }),
   );
 });
+// Ctrl-C reaches the whole group of processes; the bench ends this one in its own order.
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => undefined);
 // The bench is gone or done: nothing here may outlive it.
 process.on("disconnect", () => process.exit(0));

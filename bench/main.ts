@@ -11,7 +11,13 @@ import { titleOf, type Workload } from "./workloads.ts";
 const undo: (() => Promise<void>)[] = [];
 
 async function unwind(): Promise<void> {
-  for (const step of undo.splice(0).toReversed()) await step();
+  for (const step of undo.splice(0).toReversed()) await step().catch(report);
+}
+
+function report(error: unknown): void {
+  if (interrupted) return;
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
 }
 
 async function prepare(options: BenchOptions, servers: Servers): Promise<RemoteContestant[]> {
@@ -49,8 +55,14 @@ async function bench(options: BenchOptions): Promise<void> {
   console.log(`\n${resultLines(rows).join("\n")}\n\nwritten to ${options.out}`);
 }
 
+// A signal may come more than once (`timeout` sends two, people press Ctrl-C twice): only the first counts.
+let interrupted = false;
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  process.once(signal, () => void unwind().finally(() => process.exit(130)));
+  process.on(signal, () => {
+    if (interrupted) return;
+    interrupted = true;
+    void unwind().finally(() => process.exit(130));
+  });
 }
 
 try {
@@ -58,8 +70,7 @@ try {
   if (options) await bench(options);
   else console.log(USAGE);
 } catch (error) {
-  console.error(error instanceof Error ? error.message : error);
-  process.exitCode = 1;
+  report(error);
 } finally {
   await unwind();
 }

@@ -15,7 +15,7 @@ export interface BenchOptions {
 
 export const USAGE = `npm run bench -- [WORKLOAD ...] [options]
 
-  WORKLOAD        ${WORKLOAD_IDS.join(" ")}; default: all but W0
+  WORKLOAD        ${WORKLOAD_IDS.join(" ")}; default: all but W0, with --smoke also without W3cron
   --server KIND   dev | postgres; default: postgres once \`npm run bench:server\` has built it
   --only NAME     bare | ours; default: both, taking turns
   --smoke         tiny sizes: shows that the bench works, measures nothing

@@ -20,20 +20,24 @@ export interface RemoteContestant extends Contestant {
 /** Starts the process of a contestant; `setUp` comes next. */
 export function startContestant(name: ContestantName): RemoteContestant {
   const child = fork(fileURLToPath(new URL("./host.mjs", import.meta.url)), [name]);
+  let busy = false;
   const ask = async (call: Call): Promise<Sample | null> => {
+    busy = true;
     const answered = new AbortController();
-    const exited = once(child, "exit", { signal: answered.signal }).then(([code]) => {
+    const { signal } = answered;
+    const exited = once(child, "exit", { signal }).then(([code]) => {
       throw new Error(
         `bench: the process of "${name}" ended (exit code ${String(code)}) during ${call.call}`,
       );
     });
-    const answer = once(child, "message", { signal: answered.signal });
+    const answer = once(child, "message", { signal });
     try {
       child.send(call);
       const [reply] = (await Promise.race([answer, exited])) as [Answer];
       if ("error" in reply) throw new Error(`bench: "${name}" failed in ${call.call}: ${reply.error}`);
       return reply.sample;
     } finally {
+      busy = false;
       exited.catch(() => undefined);
       answer.catch(() => undefined);
       answered.abort();
@@ -51,11 +55,16 @@ export function startContestant(name: ContestantName): RemoteContestant {
       return sample;
     },
     async tearDown() {
-      if (child.exitCode !== null || !child.connected) return;
-      await ask({ call: "tearDown" });
+      if (child.exitCode !== null || child.signalCode !== null) return;
       const exited = once(child, "exit");
-      child.disconnect();
-      await exited;
+      try {
+        // Interrupted in the middle of a call: no time for manners, its servers go with it.
+        if (busy) child.kill("SIGKILL");
+        else await ask({ call: "tearDown" });
+      } finally {
+        if (child.connected) child.disconnect();
+        await exited;
+      }
     },
   };
 }

@@ -7,7 +7,7 @@ import type { ServerKind } from "./servers.ts";
 import type { Workload, WorkloadId } from "./workloads.ts";
 
 /** A value of each contestant; null for one that did not run. */
-export type Pair<T> = Readonly<Record<ContestantName, T | null>>;
+type Pair<T> = Readonly<Record<ContestantName, T | null>>;
 
 /** One workload's entry in the results file. `ratio` is ours / bare: below 1 is better for "s", above 1 for "tasks/s". */
 export interface Result extends Pair<number> {
@@ -25,7 +25,7 @@ export interface Result extends Pair<number> {
   readonly date: string;
 }
 
-export interface Machine {
+interface Machine {
   readonly cpu: string;
   readonly cores: number;
   readonly memoryGiB: number;
@@ -39,7 +39,7 @@ export interface ResultsFile {
   readonly workloads: Partial<Record<WorkloadId, Result>>;
 }
 
-export function thisMachine(): Machine {
+function thisMachine(): Machine {
   const all = cpus();
   return {
     cpu: all[0]?.model.trim() ?? "unknown",

@@ -58,14 +58,9 @@ export async function startServers(kind: ServerKind): Promise<Servers> {
   }
 }
 
-/** The real server on PostgreSQL with fsync on; needs `npm run bench:server` once. */
-export function startTemporalOnPostgres(): Promise<Servers> {
-  return startServers("postgres");
-}
-
 async function startDev(home: string) {
   return startTemporal({
-    binary: findTemporalBinary(process.env),
+    binary: await findTemporalBinary({ env: process.env }),
     port: await freePort(),
     databaseFile: join(home, "temporal.db"),
     logFile: join(home, "temporal.log"),

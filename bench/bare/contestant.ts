@@ -25,7 +25,7 @@ export class Bare implements Contestant {
 
   async setUp(env: BenchEnv): Promise<void> {
     const logger = new DefaultLogger("WARN");
-    Runtime.install({ logger });
+    Runtime.install({ logger, shutdownSignals: [] });
     const workflowsPath = fileURLToPath(new URL("./workflows.ts", import.meta.url));
     const workflowBundle = await bundleWorkflowCode({ workflowsPath, logger });
     const connection = await NativeConnection.connect({ address: env.temporalAddress });

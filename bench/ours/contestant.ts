@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { serve } from "@hono/node-server";
 import type { Client } from "@temporalio/client";
-import pg from "pg";
+import type pg from "pg";
 import { createApp } from "../../api/app.ts";
 import { setUpTemporal } from "../../cli/setup.ts";
 import { createClient } from "../../client/client.ts";
@@ -60,7 +60,10 @@ export class Ours implements Contestant {
     installRuntime(log);
     const life = new Life(log);
     life.onEnd("folder", () => rmSync(home, { recursive: true, force: true }));
-    const pool = createPool({ url: env.databaseUrl, max: config.databaseConnections, applicationName: "bench" }, () => {});
+    const pool = createPool(
+      { url: env.databaseUrl, max: config.databaseConnections, applicationName: "bench" },
+      () => {},
+    );
     life.onEnd("pool", async () => await pool.end());
     await migrate(pool);
     await pool.query("insert into app.account (key, slots) values ('pool:bench', 32) on conflict do nothing");
@@ -152,12 +155,15 @@ export class Ours implements Contestant {
     const runs = files.map((file) => ({ dagId: file.id, runId }));
     if (Date.now() >= dueAt) throw new Error("bench: the files were stored too late for their minute");
     await new Promise((done) => setTimeout(done, dueAt - Date.now()));
-    await this.#all(runs.map((run) => run.dagId), runId);
+    await this.#all(
+      runs.map((run) => run.dagId),
+      runId,
+    );
     return await this.#sample(dueAt, runs);
   }
 
   async #all(dagIds: readonly string[], runId: string): Promise<void> {
-    for (const until = Date.now() + WAIT_MS; Date.now() < until; ) {
+    for (const until = Date.now() + WAIT_MS; Date.now() < until;) {
       const { rows } = await this.#one().pool.query<{ done: number }>(
         "select count(*) as done from app.dag_run where dag_id = any ($1) and run_id = $2 and ended_at is not null",
         [dagIds, runId],

@@ -49,7 +49,12 @@ export function dagFiles(id: string, shape: Shape, dueAt: number): readonly DagF
       return roots(id, shape.runs, shape.tasksPerRun, MANUAL);
     case "clock": {
       const start = new Date(dueAt - 60_000).toISOString();
-      return roots(id, shape.runs, shape.tasksPerRun, `schedule: "* * * * *", startDate: "${start}", endDate: "${start}"`);
+      return roots(
+        id,
+        shape.runs,
+        shape.tasksPerRun,
+        `schedule: "* * * * *", startDate: "${start}", endDate: "${start}"`,
+      );
     }
   }
 }

@@ -5,11 +5,12 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, w
 import { join } from "node:path";
 import { built, SERVER_VERSION } from "./paths.ts";
 
+const GO = "go";
 const MODULE = `go.temporal.io/server@v${SERVER_VERSION}`;
 
 function go(args: readonly string[], cwd?: string): string {
   try {
-    return execFileSync("go", args, {
+    return execFileSync(GO, args, {
       ...(cwd === undefined ? {} : { cwd }),
       // No cgo and no flags of the caller's, so that everyone measures the same binary.
       env: { ...process.env, CGO_ENABLED: "0", GOFLAGS: "", GOWORK: "off" },

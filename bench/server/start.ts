@@ -47,7 +47,7 @@ export async function startServer(
   const server: RunningServer = {
     process: id,
     address: `127.0.0.1:${ports.frontend.grpc}`,
-    stop: async () => void (await endProcess(id, "SIGTERM", STOP_TIMEOUT_MS)),
+    stop: async () => void (await endProcess(id, { signal: "SIGTERM", graceMs: STOP_TIMEOUT_MS })),
   };
   try {
     await waitUntilReady(server, namespace);
@@ -90,8 +90,9 @@ async function setUpSchema(postgres: RunningPostgres, schema: string, database: 
 async function servicePorts(): Promise<Record<Service, ServicePorts>> {
   const taken: number[] = [];
   const base = 20_000 + Math.floor(Math.random() * 10_000);
+  const wish = { what: "Temporal", setting: "", given: undefined };
   const next = async (): Promise<number> => {
-    const port = await choosePort({ what: "Temporal", fallback: base, given: undefined, taken });
+    const port = await choosePort({ ...wish, fallback: base, taken });
     taken.push(port);
     return port;
   };
