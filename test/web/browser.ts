@@ -18,7 +18,7 @@ function findChromium(): string | null {
   return [...PLACES, ...onPath].find((path) => existsSync(path)) ?? null;
 }
 
-export const CHROMIUM = findChromium();
+const CHROMIUM = findChromium();
 
 /** Why browser tests cannot run here, or null. In CI that is an error, not a reason to skip. */
 export function whyNoBrowser(): string | null {

@@ -102,6 +102,17 @@ describe.skipIf(whyNoBrowser() !== null)("lists", () => {
     await desk.page.getByText("does not exist").waitFor();
   });
 
+  test("runs of all DAGs, by state, lead to their grid", async () => {
+    await desk.open("/runs");
+    await desk.page.getByRole("row").filter({ hasText: "sales_daily" }).first().waitFor();
+    await desk.page.getByRole("button", { name: "failed" }).click();
+    const failed = desk.page.getByRole("row").filter({ hasText: "regions" });
+    await failed.getByText('task "load_region" [2] failed').waitFor();
+    expect(new URL(desk.page.url()).search).toBe("?state=failed");
+    await failed.getByRole("link").nth(1).click();
+    await desk.page.getByRole("complementary").getByText("Why it failed").waitFor();
+  });
+
   test("an unknown address says so and leads back", async () => {
     await desk.open("/nowhere/at/all");
     await desk.page.getByText("There is no such page").waitFor();

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Grid } from "../../api/contracts.ts";
-import { TASK_STATES } from "../../core/states.ts";
+import { RUN_STATES, TASK_STATES } from "../../core/states.ts";
 import { buildModel, loudest, runDuration } from "../../web/src/grid/model.ts";
 import { ticksOf } from "../../web/src/grid/ticks.ts";
 import { moveCursor } from "../../web/src/grid/use-grid-cursor.ts";
@@ -42,6 +42,10 @@ describe("URL", () => {
         tryNumber: number,
         tasks: text,
       }),
+    }),
+    fc.record({
+      page: fc.constant("runs" as const),
+      state: fc.option(fc.constantFrom(...RUN_STATES), { nil: null }),
     }),
     fc.constant({ page: "pools" as const }),
     fc.record({ page: fc.constant("import-errors" as const), file: some }),

@@ -7,6 +7,7 @@ import { PoolsPage } from "./pools/pools-page.tsx";
 import { Link } from "./routing/link.tsx";
 import type { Place } from "./routing/route.ts";
 import { useRoute } from "./routing/use-route.ts";
+import { RunsPage } from "./runs/runs-page.tsx";
 import { AwayBanner } from "./shell/away-banner.tsx";
 import { Header } from "./shell/header.tsx";
 import { KeyHelp } from "./shell/key-help.tsx";
@@ -44,6 +45,8 @@ function Page({ place }: { readonly place: Place }) {
     case "dag":
       // The key: another DAG starts with a state of its own.
       return <DagPage key={place.dagId} dagId={place.dagId} view={place.view} />;
+    case "runs":
+      return <RunsPage state={place.state} />;
     case "pools":
       return <PoolsPage />;
     case "import-errors":
@@ -64,6 +67,8 @@ function titleOf(place: Place): string {
       return "DAGs";
     case "dag":
       return place.dagId;
+    case "runs":
+      return "Runs";
     case "pools":
       return "Pools";
     case "import-errors":

@@ -12,6 +12,7 @@ import "./dag/dag.css";
 import "./grid/grid.css";
 import "./panel/panel.css";
 import "./log/log.css";
+import "./runs/runs.css";
 import "./pools/pools.css";
 import "./imports/imports.css";
 

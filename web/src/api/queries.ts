@@ -8,9 +8,10 @@ import type {
   ImportErrorList,
   PoolList,
   RunDetail,
+  RunList,
   TryList,
 } from "../../../api/contracts.ts";
-import { RUN_DONE } from "../../../core/states.ts";
+import { RUN_DONE, type RunState } from "../../../core/states.ts";
 import { getJson, queryOf } from "./fetch.ts";
 
 const LIVE_MS = 1000;
@@ -18,7 +19,7 @@ const CALM_MS = 5000;
 
 const id = encodeURIComponent;
 export const dagPath = (dagId: string): string => `/dags/${id(dagId)}`;
-export const runPath = (dagId: string, runId: string): string => `${dagPath(dagId)}/runs/${id(runId)}`;
+const runPath = (dagId: string, runId: string): string => `${dagPath(dagId)}/runs/${id(runId)}`;
 export const taskPath = (dagId: string, runId: string, taskId: string): string =>
   `${runPath(dagId, runId)}/tasks/${id(taskId)}`;
 
@@ -80,6 +81,21 @@ export function useTries(dagId: string, runId: string, taskId: string, mapIndex:
     queryFn: ({ signal }) =>
       getJson<TryList>(`${taskPath(dagId, runId, taskId)}/tries${queryOf({ mapIndex })}`, signal),
     refetchInterval: LIVE_MS,
+  });
+}
+
+const RUNS_A_PAGE = 50;
+
+/** Runs of all DAGs, newest made first. */
+export function useRuns(runState: RunState | null) {
+  return useInfiniteQuery({
+    queryKey: ["runs", runState],
+    queryFn: ({ pageParam, signal }) =>
+      getJson<RunList>(`/runs${queryOf({ state: runState, limit: RUNS_A_PAGE, before: pageParam })}`, signal),
+    initialPageParam: null as string | null,
+    getNextPageParam: (last) => last.before,
+    placeholderData: keepPreviousData,
+    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 1) > 2 ? CALM_MS : LIVE_MS),
   });
 }
 

@@ -2,9 +2,9 @@
 import type { QueryClient } from "@tanstack/react-query";
 import { ApiError, Unreachable } from "./fetch.ts";
 
-export type Trouble = { readonly kind: "away" } | { readonly kind: "degraded"; readonly message: string };
+type Trouble = { readonly kind: "away" } | { readonly kind: "degraded"; readonly message: string };
 
-export function troubleOf(error: unknown): Trouble | null {
+function troubleOf(error: unknown): Trouble | null {
   if (error instanceof Unreachable) return { kind: "away" };
   if (error instanceof ApiError && error.status >= 500) return { kind: "degraded", message: error.message };
   return null;

@@ -6,7 +6,7 @@ import { RUN_LOOK, RUN_TYPE_WORD } from "../states/tables.ts";
 import { formatDuration } from "../time/format.ts";
 import { useNow } from "../time/use-now.ts";
 import { cellId } from "./grid-row.tsx";
-import { runDuration } from "./model.ts";
+import { barScale, runDuration } from "./model.ts";
 import { BAR_PX } from "./sizes.ts";
 import type { Tick, Ticks } from "./ticks.ts";
 
@@ -33,13 +33,13 @@ function LiveHead(props: Props) {
 
 function Head({ runs, ticks, from, to, columnPx, picked, cursor, now }: Props & { readonly now: number }) {
   const durations = runs.map((run) => runDuration(run, now));
-  const longest = durations.reduce<number>((most, one) => Math.max(most, one ?? 0), 0);
+  const scale = barScale(durations);
   // Two digits and a gap need about 18 px; below that every second tick is left out.
   const everyTick = columnPx >= 18;
   return (
     <div className="grid-head" role="row" aria-rowindex={1}>
       <div className="grid-corner" role="columnheader">
-        <span className="soft">{longest > 0 ? formatDuration(longest) : ""}</span>
+        <span className="soft">{scale > 0 ? formatDuration(scale) : ""}</span>
         <span className="soft">0</span>
         <span>Task</span>
       </div>
@@ -66,7 +66,7 @@ function Head({ runs, ticks, from, to, columnPx, picked, cursor, now }: Props & 
           left={(from + at) * columnPx}
           tick={ticks.ticks[from + at]!}
           showTick={everyTick || (from + at) % 2 === 0}
-          barPx={longest === 0 ? 0 : Math.round(((durations[from + at] ?? 0) / longest) * BAR_PX)}
+          barPx={scale === 0 ? 0 : Math.round(((durations[from + at] ?? 0) / scale) * BAR_PX)}
           took={durations[from + at] ?? null}
           picked={from + at === picked}
           cursor={from + at === cursor}
@@ -104,11 +104,11 @@ const HeadColumn = memo(function HeadColumn(props: ColumnProps) {
       data-type={run.runType}
       style={{ transform: `translateX(${left}px)` }}
     >
-      <span className="tick">{showTick ? tick.text : ""}</span>
+      <span className={showTick ? "tick" : "tick no-room"}>{tick.text}</span>
       <span className="bar-space">
         <span
-          className={`bar tone-${look.tone}`}
-          style={{ height: Math.max(barPx, took === null ? 0 : 2) }}
+          className={`bar tone-${look.tone}${barPx > BAR_PX ? " cut" : ""}`}
+          style={{ height: Math.min(BAR_PX, Math.max(barPx, took === null ? 0 : 2)) }}
         />
       </span>
       <Mark look={look} />

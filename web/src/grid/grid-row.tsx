@@ -1,7 +1,8 @@
 import { memo } from "react";
-import { Mark } from "../states/state-mark.tsx";
 import { TASK_LOOK } from "../states/tables.ts";
 import type { CellView, GridRow } from "./model.ts";
+import { rowMarks } from "./row-marks.ts";
+import { ROW_PX } from "./sizes.ts";
 import type { Tick } from "./ticks.ts";
 
 export const cellId = (row: number, column: number): string => `cell-${row}-${column}`;
@@ -39,6 +40,7 @@ export const GridRowView = memo(function GridRowView(props: Props) {
       >
         {row.task.id}
       </div>
+      <Marks cells={row.cells} from={from} to={to} columnPx={columnPx} />
       {columns.map((column) => (
         <Cell
           key={column}
@@ -65,12 +67,40 @@ interface CellProps {
   readonly cursor: boolean;
 }
 
+/** Decoration: the words are on the cells. */
+const Marks = memo(function Marks({
+  cells,
+  from,
+  to,
+  columnPx,
+}: Pick<GridRow, "cells"> & Pick<Props, "from" | "to" | "columnPx">) {
+  const { states, retried, empty } = rowMarks(cells, from, to, columnPx);
+  return (
+    <svg
+      className="marks grid-marks"
+      aria-hidden="true"
+      width={(to - from + 1) * columnPx}
+      height={ROW_PX}
+      style={{ transform: `translateX(${from * columnPx}px)` }}
+    >
+      {empty !== "" && <path className="empty" d={empty} />}
+      {states.map(({ look, fill, sign }) => (
+        <g key={look.word}>
+          <path className={`fill tone-${look.tone}`} d={fill} />
+          {sign !== "" && <path className={`sign tone-${look.tone}${look.live ? " live" : ""}`} d={sign} />}
+        </g>
+      ))}
+      {retried !== "" && <path className="retried" d={retried} />}
+    </svg>
+  );
+});
+
 const Cell = memo(function Cell({ cell, row, column, left, label, picked, cursor }: CellProps) {
   const look = TASK_LOOK[cell?.state ?? "none"];
   const retried = cell !== null && cell.try > 1;
   return (
     <div
-      className={`grid-cell${cursor ? " cursor" : ""}${picked ? " picked" : ""}${retried ? " retried" : ""}`}
+      className={`grid-cell${cursor ? " cursor" : ""}${picked ? " picked" : ""}`}
       role="gridcell"
       id={cellId(row, column)}
       aria-colindex={column + 2}
@@ -79,8 +109,6 @@ const Cell = memo(function Cell({ cell, row, column, left, label, picked, cursor
       data-r={row}
       data-c={column}
       style={{ transform: `translateX(${left}px)` }}
-    >
-      {cell !== null && <Mark look={look} />}
-    </div>
+    />
   );
 });

@@ -15,10 +15,12 @@ import { COLUMN_PX, HEAD_PX, ROW_PX, namesPx } from "./sizes.ts";
 import { ticksOf, type Ticks } from "./ticks.ts";
 import { useGridCursor, type Cursor } from "./use-grid-cursor.ts";
 
-export interface GridPick {
+interface GridPick {
   readonly runId: string | null;
   readonly taskId: string | null;
 }
+
+const COLUMN_STEP = 16;
 
 interface Props {
   readonly model: GridModel;
@@ -50,7 +52,7 @@ export function Grid({ model, span, picked, onPick }: Props) {
     estimateSize: () => columnPx,
     paddingStart: names,
     scrollPaddingStart: names,
-    overscan: 8,
+    overscan: 4,
   });
   useLayoutEffect(() => columnItems.measure(), [columnItems, columnPx, names]);
   useStayAtNewest(scroller, runs.at(-1)?.key ?? null, runs[0]?.key ?? null);
@@ -86,8 +88,10 @@ export function Grid({ model, span, picked, onPick }: Props) {
   };
 
   const inSight = columnItems.getVirtualItems();
-  const from = inSight[0]?.index ?? 0;
-  const to = inSight.at(-1)?.index ?? -1;
+  // In steps, so that scrolling sideways draws the rows again only now and then.
+  const from = Math.floor((inSight[0]?.index ?? 0) / COLUMN_STEP) * COLUMN_STEP;
+  const to =
+    Math.min(runs.length, Math.ceil(((inSight.at(-1)?.index ?? -1) + 1) / COLUMN_STEP) * COLUMN_STEP) - 1;
   const sizes = { "--column": `${columnPx}px`, "--names": `${names}px` } as CSSProperties;
   return (
     <div

@@ -103,3 +103,14 @@ export function runDuration(run: GridRun, now: number): number | null {
   if (run.startedAt === null) return null;
   return Math.max(0, (run.endedAt === null ? now : Date.parse(run.endedAt)) - Date.parse(run.startedAt));
 }
+
+/** A run this many times the median's length cuts the scale of the bars: one that hangs must not flatten the rest. */
+const CUT = 3;
+
+/** What the tallest bar stands for. */
+export function barScale(durations: readonly (number | null)[]): number {
+  const known = durations.filter((one) => one !== null).toSorted((a, b) => a - b);
+  const median = known[Math.floor((known.length - 1) / 2)] ?? 0;
+  const longest = known.at(-1) ?? 0;
+  return median > 0 ? Math.min(longest, median * CUT) : longest;
+}

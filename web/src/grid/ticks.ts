@@ -8,7 +8,7 @@ export interface Tick {
   readonly label: string;
 }
 
-export interface Heading {
+interface Heading {
   readonly from: number;
   /** Columns it spans. */
   readonly span: number;

@@ -1,7 +1,7 @@
 /** A try's log text as lines. Pure. A line is `instant level text`, or JSON `{at, level, text}`; anything else is text alone. */
 
-export const LEVELS = ["debug", "info", "warn", "error"] as const;
-export type Level = (typeof LEVELS)[number];
+const LEVELS = ["debug", "info", "warn", "error"] as const;
+type Level = (typeof LEVELS)[number];
 
 export interface Line {
   readonly at: number | null;
@@ -18,7 +18,7 @@ function levelOf(text: unknown): Level {
   return LEVELS.find((level) => level === low) ?? "info";
 }
 
-export function parseLine(raw: string): Line {
+function parseLine(raw: string): Line {
   const line = raw.replaceAll(TERMINAL, "");
   if (line.startsWith("{")) {
     try {

@@ -22,7 +22,7 @@ export interface LogTail {
 const TAIL_MS = 800;
 const AWAY_MS = 2000;
 
-export const logPath = ({ dagId, runId, taskId, mapIndex, tryNumber }: LogSource, offset: number): string =>
+const logPath = ({ dagId, runId, taskId, mapIndex, tryNumber }: LogSource, offset: number): string =>
   `${taskPath(dagId, runId, taskId)}/tries/${tryNumber}/log${queryOf({ mapIndex: mapIndex < 0 ? null : mapIndex, offset })}`;
 
 /** Reads a log from its start, then follows it until it is done and its try has ended. Rests while the tab is hidden. */

@@ -30,8 +30,8 @@ export function TaskPanel({ dag, runId, taskId, view }: Props) {
   // Of several instances, the one that gave the cell its state.
   const loud = loudest(instances.map((cell) => cell.state));
   const mapIndex = view.mapIndex ?? instances.find((cell) => cell.state === loud)?.mapIndex ?? null;
-  const query = useTries(dag.dagId, runId, taskId, mapIndex);
-  const { data } = query;
+  // Asked for beside the run; a mapped task's index is known only with the run, and an error before that means nothing.
+  const { data, error } = useTries(dag.dagId, runId, taskId, mapIndex);
   const { zone } = useZone();
   const task = dag.graph?.tasks.find((one) => one.id === taskId);
   const runTitle = run === undefined ? runId : formatInstant(Date.parse(run.logicalDate), zone, false);
@@ -53,7 +53,7 @@ export function TaskPanel({ dag, runId, taskId, view }: Props) {
         </span>
       </p>
       {instances.length > 0 && <MapPicker instances={instances} picked={mapIndex} />}
-      <Answer query={query} what="the tries">
+      <Answer key={mapIndex} query={{ data, error: run === undefined ? null : error }} what="the tries">
         {(list) => (
           <>
             {list.waiting !== null && <WaitingNote waiting={list.waiting} />}

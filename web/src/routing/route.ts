@@ -1,10 +1,13 @@
 /** The whole state of the page as a value, and as a URL: what is not in here does not survive a reload. Pure. */
 
+import { RUN_STATES, type RunState } from "../../../core/states.ts";
+
 export type ZoneChoice = "utc" | "local" | "dag";
 
 export type Place =
   | { readonly page: "dags"; readonly search: string; readonly filter: DagFilter }
   | { readonly page: "dag"; readonly dagId: string; readonly view: DagView }
+  | { readonly page: "runs"; readonly state: RunState | null }
   | { readonly page: "pools" }
   | { readonly page: "import-errors"; readonly file: string | null }
   | { readonly page: "unknown"; readonly path: string };
@@ -80,6 +83,8 @@ function parsePlace(pathname: string, query: URLSearchParams): Place {
     };
   }
   if (first === "dags" && rest.length === 1) return { page: "dag", dagId: rest[0]!, view: parseView(query) };
+  if (first === "runs" && rest.length === 0)
+    return { page: "runs", state: oneOf(RUN_STATES, query.get("state")) };
   if (first === "pools" && rest.length === 0) return { page: "pools" };
   if (first === "import-errors" && rest.length === 0)
     return { page: "import-errors", file: query.get("file") };
@@ -130,6 +135,9 @@ function formatPlace(place: Place, put: Put): string {
       put("tasks", view.tasks);
       return `/dags/${encodeURIComponent(place.dagId)}`;
     }
+    case "runs":
+      put("state", place.state);
+      return "/runs";
     case "pools":
       return "/pools";
     case "import-errors":

@@ -27,6 +27,9 @@ export function Header({
         <Link to={HOME} {...current(page === "dags" || page === "dag")}>
           DAGs
         </Link>
+        <Link to={{ page: "runs", state: null }} {...current(page === "runs")}>
+          Runs
+        </Link>
         <Link to={{ page: "pools" }} {...current(page === "pools")}>
           Pools
         </Link>

@@ -8,7 +8,7 @@ import type { RunState, RunType, TaskState, TryState } from "../../../core/state
 export interface Look {
   readonly word: string;
   readonly meaning: string;
-  /** SVG path data, stroked. */
+  /** SVG path data, stroked. Only `M` is absolute, so that a mark can be put anywhere (`markAt`). */
   readonly mark: string;
   /** Suffix of the custom properties `--state-…` and `--on-state-…`. */
   readonly tone: string;
@@ -16,12 +16,12 @@ export interface Look {
   readonly live?: true;
 }
 
-const CHECK = "M2.5 6.5 5 9l4.5-6";
+const CHECK = "M2.5 6.5l2.5 2.5 4.5-6";
 const CROSS = "M3 3l6 6M9 3l-6 6";
 const PLAY = "M4 2.5v7l5.5-3.5z";
 const DOTS = "M2.5 6h.01M6 6h.01M9.5 6h.01";
-const RETRY = "M9.5 6A3.5 3.5 0 1 1 8.3 3.4M9.6 1.8v2.4H7.2";
-const CLOCK = "M6 2.5V6l2.5 2";
+const RETRY = "M9.5 6a3.5 3.5 0 1 1-1.2-2.6M9.6 1.8v2.4h-2.4";
+const CLOCK = "M6 2.5v3.5l2.5 2";
 const UP = "M6 9.5v-7M3 5.5l3-3 3 3";
 const SKIP = "M2.5 3l3 3-3 3M6.5 3l3 3-3 3";
 const STOP = "M3.5 3.5h5v5h-5z";
@@ -105,3 +105,11 @@ export const RUN_TYPE_WORD = {
   dataset: "by dataset",
   fork: "fork",
 } as const satisfies Record<RunType, string>;
+
+/** A mark's path with its field's corner at (x, y). */
+export function markAt(mark: string, x: number, y: number): string {
+  return mark.replaceAll(
+    /M([\d.]+) ([\d.]+)/g,
+    (_, left: string, top: string) => `M${x + Number(left)} ${y + Number(top)}`,
+  );
+}

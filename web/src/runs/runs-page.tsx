@@ -1,0 +1,107 @@
+import type { Run } from "../../../api/contracts.ts";
+import { RUN_STATES, type RunState } from "../../../core/states.ts";
+import { useRuns } from "../api/queries.ts";
+import { Link } from "../routing/link.tsx";
+import { dagPlace, goTo } from "../routing/use-route.ts";
+import { StateWord } from "../states/state-mark.tsx";
+import { RUN_LOOK, RUN_TYPE_WORD } from "../states/tables.ts";
+import { Relative, Took, When } from "../time/when.tsx";
+import { Answer } from "../ui/answer.tsx";
+import { Notice } from "../ui/notice.tsx";
+
+/** Runs of all DAGs, newest first: what failed, and what is at work. */
+export function RunsPage({ state }: { readonly state: RunState | null }) {
+  const query = useRuns(state);
+  return (
+    <>
+      <div className="list-head">
+        <h1>Runs</h1>
+        <div className="choice" role="group" aria-label="Show">
+          <Choice state={null} picked={state} />
+          {RUN_STATES.map((one) => (
+            <Choice key={one} state={one} picked={state} />
+          ))}
+        </div>
+      </div>
+      <Answer query={query} what="runs">
+        {({ pages }) => <RunTable runs={pages.flatMap((page) => page.runs)} filtered={state !== null} />}
+      </Answer>
+      {query.hasNextPage && (
+        <p className="more-runs">
+          <button
+            type="button"
+            className="button"
+            disabled={query.isFetchingNextPage}
+            onClick={() => void query.fetchNextPage()}
+          >
+            Older runs
+          </button>
+        </p>
+      )}
+    </>
+  );
+}
+
+function Choice({ state, picked }: { readonly state: RunState | null; readonly picked: RunState | null }) {
+  return (
+    <button type="button" aria-pressed={state === picked} onClick={() => goTo({ page: "runs", state }, true)}>
+      {state === null ? "All" : <StateWord look={RUN_LOOK[state]} />}
+    </button>
+  );
+}
+
+function RunTable({ runs, filtered }: { readonly runs: readonly Run[]; readonly filtered: boolean }) {
+  if (runs.length === 0) {
+    if (filtered) return <Notice title="No such runs" />;
+    return <Notice title="No runs yet">Trigger one from a DAG&apos;s page.</Notice>;
+  }
+  return (
+    <table className="sheet runs">
+      <thead>
+        <tr>
+          <th scope="col">DAG</th>
+          <th scope="col">Run</th>
+          <th scope="col">State</th>
+          <th scope="col">Kind</th>
+          <th scope="col">Started</th>
+          <th scope="col">Took</th>
+        </tr>
+      </thead>
+      <tbody>
+        {runs.map((run) => (
+          <RunRow key={run.key} run={run} />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function RunRow({ run }: { readonly run: Run }) {
+  const startedAt = run.startedAt === null ? null : Date.parse(run.startedAt);
+  const endedAt = run.endedAt === null ? null : Date.parse(run.endedAt);
+  return (
+    <tr>
+      <th scope="row" className="clip">
+        <Link to={dagPlace(run.dagId)} className="dag-id">
+          {run.dagId}
+        </Link>
+      </th>
+      <td className="number">
+        <Link to={dagPlace(run.dagId, { runId: run.runId })}>
+          <When at={Date.parse(run.logicalDate)} seconds={false} />
+        </Link>
+      </td>
+      <td>
+        <StateWord look={RUN_LOOK[run.state]} />
+        {run.reason !== null && (
+          <div className="soft small clip" title={run.reason}>
+            {run.reason}
+          </div>
+        )}
+      </td>
+      <td>{RUN_TYPE_WORD[run.runType]}</td>
+      <td>{startedAt === null ? <span className="soft">not yet</span> : <Relative at={startedAt} />}</td>
+      <td className="number">{startedAt !== null && <Took from={startedAt} to={endedAt} />}</td>
+    </tr>
+  );
+}
