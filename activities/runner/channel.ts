@@ -1,11 +1,5 @@
 import type { LogLine } from "../../core/body.ts";
-import type { FromHost, ToHost } from "./messages.ts";
-
-/** Why a thread or process ended by itself. */
-export interface Ended {
-  readonly code: "out_of_memory" | "process_exit" | "killed" | "crashed";
-  readonly message: string;
-}
+import type { Ended, FromHost, ToHost, Vitals } from "./messages.ts";
 
 export interface ChannelEvents {
   readonly onMessage: (message: FromHost) => void;
@@ -22,10 +16,8 @@ export interface Channel {
   end(): Promise<boolean>;
   /** A process is for one body: it ends itself after that, and resolves when its output is read. */
   readonly leave?: () => Promise<void>;
-  /** Keeps this process alive, or does not. */
-  hold(on: boolean): void;
-  /** Shared with a thread; null for a process, whose bodies are alone. */
-  readonly cells: Int32Array<SharedArrayBuffer> | null;
+  /** As last seen; null for a process of its own, which harms nobody by being silent. */
+  readonly vitals: Vitals | null;
 }
 
 export const STUB = new URL("./inside/start.mjs", import.meta.url);

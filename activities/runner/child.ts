@@ -1,15 +1,12 @@
 import { fork, type ChildProcess } from "node:child_process";
-import { StringDecoder } from "node:string_decoder";
-import type { Readable } from "node:stream";
-import { STUB, type Channel, type ChannelEvents, type Ended } from "./channel.ts";
-import type { FromHost, ToHost } from "./messages.ts";
+import { readLines, signalGroup } from "./process.ts";
+import { STUB, type Channel, type ChannelEvents } from "./channel.ts";
+import type { Ended, FromHost, ToHost } from "./messages.ts";
 
 /** Between SIGTERM and SIGKILL. */
 const TERM_MS = 1_000;
 /** For output on its way when the process has ended; a pipe kept open by what escaped it is not waited for. */
 const OUTPUT_MS = 500;
-/** A text without a line end is cut into pieces of this length. */
-const PARTIAL_CHARS = 8 * 1024 * 1024;
 /** A process that SIGKILL does not end (it hangs in the kernel) is not waited for. */
 const KILL_MS = 5_000;
 /** For a process whose body has ended to go by itself, its output written. */
@@ -17,7 +14,7 @@ const LEAVE_MS = 1_000;
 
 /** Starts a process for one body; `memoryMb` bounds its heap, and with the watchdog its resident memory. */
 export function openChild(memoryMb: number, events: ChannelEvents): Channel {
-  const child = fork(STUB, [String(memoryMb), String(process.pid)], {
+  const child = fork(STUB, ["own", String(memoryMb), String(process.pid)], {
     execArgv: [`--max-old-space-size=${memoryMb}`],
     stdio: ["ignore", "pipe", "pipe", "ipc"],
     // A group of its own, so that what the body spawned ends with it.
@@ -26,8 +23,8 @@ export function openChild(memoryMb: number, events: ChannelEvents): Channel {
   let startError: Error | null = null;
   child.on("error", (error) => (startError = error));
   child.on("message", (message) => events.onMessage(message as FromHost));
-  lines(child.stdout!, (text) => events.onOutput("info", text));
-  const tail = lines(child.stderr!, (text) => events.onOutput("warn", text));
+  readLines(child.stdout!, (text) => events.onOutput("info", text));
+  const tail = readLines(child.stderr!, (text) => events.onOutput("warn", text));
   const gone = new Promise<void>((resolve) => {
     let ended = false;
     const end = (): void => {
@@ -69,18 +66,8 @@ export function openChild(memoryMb: number, events: ChannelEvents): Channel {
       post({ t: "exit" });
       await goneOrKilled(LEAVE_MS);
     },
-    hold: () => undefined,
-    cells: null,
+    vitals: null,
   };
-}
-
-function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
-  if (child.pid === undefined) return;
-  try {
-    process.kill(process.platform === "win32" ? child.pid : -child.pid, signal);
-  } catch {
-    // Gone already.
-  }
 }
 
 function why(child: ChildProcess, startError: Error | null, memoryMb: number, lastLine: string): Ended {
@@ -92,26 +79,4 @@ function why(child: ChildProcess, startError: Error | null, memoryMb: number, la
   }
   if (signalCode !== null) return { code: "killed", message: `its process was ended by ${signalCode}` };
   return { code: "process_exit", message: `its process ended with exit code ${exitCode}` };
-}
-
-/** Reads whole lines; answers a function that tells the last one. */
-function lines(stream: Readable, onLine: (text: string) => void): () => string {
-  const decoder = new StringDecoder("utf8");
-  let partial = "";
-  let last = "";
-  const take = (text: string): void => {
-    const whole = (partial + text).split("\n");
-    partial = whole.pop() ?? "";
-    if (partial.length > PARTIAL_CHARS) {
-      whole.push(partial);
-      partial = "";
-    }
-    for (const line of whole) onLine((last = line));
-  };
-  stream.on("data", (chunk: Buffer) => take(decoder.write(chunk)));
-  stream.on("end", () => {
-    take(decoder.end());
-    if (partial !== "") onLine((last = partial));
-  });
-  return () => last;
 }

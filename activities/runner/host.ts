@@ -1,7 +1,7 @@
 import type { BodyOutcome } from "../../core/body.ts";
 import type { Attempt } from "./attempt.ts";
-import type { Channel, ChannelEvents, Ended } from "./channel.ts";
-import { CELL, type FromHost } from "./messages.ts";
+import type { Channel, ChannelEvents } from "./channel.ts";
+import type { Ended, FromHost } from "./messages.ts";
 
 /** Three missed ticks: no new bodies for a thread that is silent so long. */
 export const SILENT_MS = 800;
@@ -29,8 +29,6 @@ export class Host {
   idleSince = this.openedAt;
   readonly channel: Channel;
   readonly #events: HostEvents;
-  #lastTicks = 0;
-  #lastTickAt = performance.now();
   #given = 0;
 
   constructor(open: (events: ChannelEvents) => Channel, events: HostEvents) {
@@ -53,24 +51,13 @@ export class Host {
     this.channel.post({ t: "run", n, bundle, job: text, timed: job.executionTimeoutMs !== null });
   }
 
-  /** How long its event loop has stood still. `late`: by how much the caller itself comes late, which proves nothing. */
-  look(now: number, late: number): number {
-    if (this.channel.cells === null || this.state !== "ready") return 0;
-    const ticks = Atomics.load(this.channel.cells, CELL.ticks);
-    if (ticks === this.#lastTicks) this.#lastTickAt = Math.min(now, this.#lastTickAt + late);
-    else {
-      this.#lastTicks = ticks;
-      this.#lastTickAt = now;
-    }
-    return now - this.#lastTickAt;
-  }
-
-  silentMs(now = performance.now()): number {
-    return this.channel.cells === null || this.state !== "ready" ? 0 : now - this.#lastTickAt;
+  /** How long its event loop has stood still, as last seen. */
+  get silentMs(): number {
+    return this.state === "ready" ? (this.channel.vitals?.silentMs ?? 0) : 0;
   }
 
   get silent(): boolean {
-    return this.silentMs() > SILENT_MS;
+    return this.silentMs > SILENT_MS;
   }
 
   /** Takes part in the sharing: not reserved, not about to go. */
@@ -84,18 +71,17 @@ export class Host {
 
   /** The body whose first synchronous part is being run, if any. */
   get current(): Attempt | undefined {
-    const { cells } = this.channel;
-    return cells === null ? undefined : this.attempts.get(Atomics.load(cells, CELL.current));
+    return this.attempts.get(this.channel.vitals?.current ?? 0);
   }
 
   /** Whether all bodies given to it have reached its code. */
   get hasTakenAll(): boolean {
-    const { cells } = this.channel;
-    return cells === null || Atomics.load(cells, CELL.taken) === this.#given;
+    const { vitals } = this.channel;
+    return vitals === null || vitals.taken === this.#given;
   }
 
   get heapMb(): number {
-    return this.channel.cells === null ? 0 : Atomics.load(this.channel.cells, CELL.heapMb);
+    return this.channel.vitals?.heapMb ?? 0;
   }
 
   /** A try leaves it, with the outcome that counts. */
@@ -110,10 +96,6 @@ export class Host {
     if (message.t === "lines") {
       const attempt = this.attempts.get(message.n);
       if (attempt !== undefined) for (const line of message.lines) attempt.log(line);
-      const { cells } = this.channel;
-      if (cells === null) return;
-      Atomics.add(cells, CELL.handled, message.size);
-      Atomics.notify(cells, CELL.handled);
     } else if (message.t === "end") {
       const attempt = this.attempts.get(message.n);
       if (attempt !== undefined) this.#answered(attempt, JSON.parse(message.outcome) as BodyOutcome);
@@ -124,7 +106,6 @@ export class Host {
       this.retiring ??= message.reason;
     } else if (this.state === "starting") {
       this.state = "ready";
-      this.#lastTickAt = performance.now();
       this.#events.onReady(this);
     }
   }

@@ -36,7 +36,37 @@ export type FromHost =
   /** Something in this thread went wrong in a way that may linger: give it no new bodies, end it when idle. */
   | { readonly t: "retire"; readonly reason: string };
 
-/** Cells of the `Int32Array` a thread shares with the runner. */
+/** Why a thread or process ended by itself. */
+export interface Ended {
+  readonly code: "out_of_memory" | "process_exit" | "killed" | "crashed";
+  readonly message: string;
+}
+
+/** What a look at a thread tells. */
+export interface Vitals {
+  /** How long its event loop has stood still. */
+  readonly silentMs: number;
+  /** How many bodies have reached its code. */
+  readonly taken: number;
+  /** The body whose first synchronous part is being run, or 0. */
+  readonly current: number;
+  readonly heapMb: number;
+}
+
+/** To the process that holds the threads; `id` names a thread. */
+export type ToPool =
+  | { readonly t: "open"; readonly id: number; readonly memoryMb: number }
+  | { readonly t: "to"; readonly id: number; readonly message: ToHost }
+  | { readonly t: "end"; readonly id: number };
+
+export type FromPool =
+  | { readonly t: "from"; readonly id: number; readonly message: FromHost }
+  | { readonly t: "vitals"; readonly id: number; readonly vitals: Vitals }
+  | { readonly t: "ended"; readonly id: number; readonly why: Ended }
+  /** The answer to `end`: false when its code could not be stopped in time. */
+  | { readonly t: "stopped"; readonly id: number; readonly ok: boolean };
+
+/** Cells of the `Int32Array` a thread shares with the process around it. */
 export const CELL = {
   /** Raised by a timer in the thread; stands still while its event loop does not turn. */
   ticks: 0,
@@ -44,7 +74,7 @@ export const CELL = {
   taken: 1,
   /** The body whose first synchronous part is being run now; 0: none or unknown. */
   current: 2,
-  /** Characters of log text posted, and handled by the runner: the difference is what waits. */
+  /** Characters of log text posted, and passed on to the runner: the difference is what waits. */
   posted: 3,
   handled: 4,
   /** Heap in use by the thread, MB. */

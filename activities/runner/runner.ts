@@ -1,54 +1,32 @@
 import type { BodyOutcome, LogLine } from "../../core/body.ts";
-import { MeridianError } from "../../core/errors.ts";
 import { Attempt, type Stop } from "./attempt.ts";
-import type { Channel, ChannelEvents, Ended } from "./channel.ts";
+import { BodyProcess } from "./body-process.ts";
+import type { Channel, ChannelEvents } from "./channel.ts";
 import { openChild } from "./child.ts";
 import { CodeFiles } from "./code-files.ts";
 import { Host, type HostEvents } from "./host.ts";
-import { TICK_MS, type JobText, type ToHost } from "./messages.ts";
+import { TICK_MS, type Ended, type JobText, type ToHost } from "./messages.ts";
+import type { RunnerOptions } from "./options.ts";
+import { failed, loadFailure, reasonOf, requeued, seconds } from "./outcomes.ts";
 import { maskOf, type Mask } from "./mask.ts";
-import { Suspects } from "./suspects.ts";
+import { Suspects, type Quarantine } from "./suspects.ts";
 import { Threads } from "./threads.ts";
 import type { BodyJob, Runner } from "./types.ts";
-
-export interface RunnerOptions {
-  /** Shared threads kept ready. */
-  readonly threads: number;
-  /** Where bundles lie as files; inside the project, so that packages resolve. */
-  readonly codeFolder: string;
-  /** Values by lower-case name. */
-  readonly connections: Readonly<Record<string, string>>;
-  /** A thread silent for longer, with several bodies on it, is ended. Default 10 s. */
-  readonly blockedAfterMs?: number;
-  /** From the abort signal to the end of the thread. Default 5 s. */
-  readonly killGraceMs?: number;
-  /** Heap of a shared thread. Default 1,024 MB. */
-  readonly threadMemoryMb?: number;
-  /** Heap of a body with a process of its own. Default 1,024 MB. */
-  readonly ownMemoryMb?: number;
-  /** Code cannot be unloaded: a thread is replaced after so many bundles. Default 500. */
-  readonly bundlesPerThread?: number;
-  /** Processes at once for `isolation: "own"`; more wait. Default 32. */
-  readonly processes?: number;
-  /** The runner's own log, not a try's. */
-  readonly log: (line: LogLine) => void;
-}
 
 /** A thread that does not turn its event loop cannot hear an abort: no use waiting longer. */
 const DEAF_GRACE_MS = 200;
 const SHUTTING_DOWN = "the worker is shutting down";
 
-/** Runs task bodies in a small set of threads, beside the Temporal worker (design 7). */
+export type { RunnerOptions } from "./options.ts";
+
+/**
+ * Runs task bodies in a small set of threads, in a process beside the Temporal worker (design 7): whatever a body
+ * does, the worker's heartbeats and its other work go on.
+ */
 export function createRunner(options: RunnerOptions): Runner {
   return new BodyRunner(options);
 }
 
-const requeued = (message: string): BodyOutcome => ({ kind: "requeued", message });
-const failed = (code: string, message: string, retryable = true): BodyOutcome => ({
-  kind: "failed",
-  error: { code, message, retryable },
-});
-const seconds = (ms: number): string => `${ms / 1000} s`;
 const nameOf = ({ job: { context } }: Attempt): string =>
   `task "${context.taskId}" of dag "${context.dagId}"`;
 
@@ -60,6 +38,7 @@ class BodyRunner implements Runner {
   readonly #processes = new Set<Host>();
   readonly #suspects = new Suspects();
   readonly #code: CodeFiles;
+  readonly #process: BodyProcess;
   readonly #threads: Threads;
   readonly #events: HostEvents;
   readonly #start: ToHost;
@@ -68,7 +47,6 @@ class BodyRunner implements Runner {
   /** Waiting for a place: on a shared thread, on one alone, in a process. */
   readonly #waiting = { shared: new Set<Attempt>(), alone: new Set<Attempt>(), own: new Set<Attempt>() };
   #count = 0;
-  #lastLook = performance.now();
   #draining: Promise<void> | null = null;
   #whenIdle: () => void = () => undefined;
 
@@ -85,10 +63,16 @@ class BodyRunner implements Runner {
       onFree: (host, attempt) => this.#left(host, attempt),
       onCrash: (host, why, attempts) => this.#crashed(host, why, attempts),
     };
+    const memoryMb = options.threadMemoryMb ?? 1_024;
+    this.#process = new BodyProcess({
+      onDeath: (message) => this.#died(message),
+      onOutput: (level, text) => this.#log(level, this.#mask(text)),
+    });
     this.#threads = new Threads({
       threads: Math.max(1, options.threads),
       bundlesPerThread: options.bundlesPerThread ?? 500,
-      memoryMb: options.threadMemoryMb ?? 1_024,
+      memoryMb,
+      open: (events) => this.#process.openThread(memoryMb, events),
       start: this.#start,
       log: (level, text) => this.#log(level, text),
       events: this.#events,
@@ -109,13 +93,13 @@ class BodyRunner implements Runner {
     const onAbort = (): void => this.#stop(attempt, "cancelled", reasonOf(signal));
     signal.addEventListener("abort", onAbort, { once: true });
     this.#attempts.add(attempt);
-    this.#threads.hold(true);
+    this.#process.hold(true);
     void this.#begin(attempt);
     const outcome = await attempt.outcome;
     signal.removeEventListener("abort", onAbort);
     this.#attempts.delete(attempt);
     if (this.#attempts.size === 0) {
-      this.#threads.hold(false);
+      this.#process.hold(false);
       this.#whenIdle();
     }
     return outcome;
@@ -137,6 +121,7 @@ class BodyRunner implements Runner {
     await this.#idleWithin(this.#killGraceMs + DEAF_GRACE_MS);
     clearInterval(this.#watch);
     await Promise.all([this.#threads.close(), ...[...this.#processes].map((host) => host.channel.end())]);
+    await this.#process.close();
     for (const attempt of this.#attempts) attempt.settle(requeued(SHUTTING_DOWN));
   }
 
@@ -163,7 +148,7 @@ class BodyRunner implements Runner {
       return attempt.settle(loadFailure(error, job.bundleHash));
     }
     if (attempt.settled) return;
-    const place = job.isolation === "own" ? "own" : this.#suspects.has(attempt.pair) ? "alone" : "shared";
+    const place = job.isolation === "own" ? "own" : (this.#suspects.placeOf(attempt.pair) ?? "shared");
     this.#waiting[place].add(attempt);
     this.#assign();
   }
@@ -228,8 +213,8 @@ class BodyRunner implements Runner {
       // Another body may hold the thread: then this one's time was not its own.
       const message = "another body on its thread may have held up this one";
       if (attempt.stop?.why === "timed_out") attempt.stop = { ...attempt.stop, why: "requeued", message };
-      this.#suspect(host);
-    } else if (others) this.#suspects.add(attempt.pair);
+      this.#suspect(host.current === undefined ? host.attempts.values() : [host.current], "alone");
+    } else if (others) this.#suspect([attempt], "alone");
     void this.#end(host, `${nameOf(attempt)} on the same thread did not stop when told to`);
   }
 
@@ -245,40 +230,54 @@ class BodyRunner implements Runner {
 
   #left(host: Host, attempt: Attempt): void {
     this.#processes.delete(host);
-    if (host.exclusive && host.attempts.size === 0) {
+    const apart = host.exclusive || host.channel.vitals === null;
+    if (apart && !host.wasBlocked && attempt.stop === null) this.#suspects.clear(attempt.pair);
+    if (host.attempts.size === 0) {
       host.exclusive = false;
-      if (!host.wasBlocked && attempt.stop === null) this.#suspects.clear(attempt.pair);
+      host.wasBlocked = false;
+      if (host.retiring !== null) this.#threads.tend();
     }
-    if (host.attempts.size === 0) host.wasBlocked = false;
-    if (host.retiring !== null) this.#threads.tend();
     this.#assign();
   }
 
+  /** A thread, or the process of one body, has ended by itself. */
   #crashed(host: Host, why: Ended, attempts: readonly Attempt[]): void {
     const guilty = attempts.length === 1 && host.hasTakenAll ? attempts[0] : host.current;
     this.#threads.lost(host, why.message);
-    if (guilty === undefined) this.#suspect(host);
+    this.#blame(attempts, guilty, why.code, why.message, why.code === "out_of_memory" ? "own" : "alone");
+  }
+
+  /** The process of the threads has died. Which body has done it cannot be told, unless there was one only. */
+  #died(message: string): void {
+    const attempts = this.#threads.allLost().flatMap((host) => [...host.attempts.values()]);
+    this.#log("error", `${message} with ${attempts.length} bodies in it`);
+    this.#blame(attempts, attempts.length === 1 ? attempts[0] : undefined, "process_died", message, "own");
+    this.#threads.tend();
+  }
+
+  #blame(
+    attempts: readonly Attempt[],
+    guilty: Attempt | undefined,
+    code: string,
+    message: string,
+    place: Quarantine,
+  ): void {
     for (const attempt of attempts) {
-      host.free(attempt, attempt === guilty ? failed(why.code, why.message) : requeued(why.message));
+      attempt.host?.free(attempt, attempt === guilty ? failed(code, message) : requeued(message));
     }
-    this.#processes.delete(host);
+    this.#suspect(guilty === undefined ? attempts : [guilty], place);
     this.#assign();
   }
 
-  /** Each runs alone next time: the innocent then finish, and the guilty one harms only itself. */
-  #suspect(host: Host): void {
-    if (host.current !== undefined) return this.#suspects.add(host.current.pair);
-    for (const attempt of host.attempts.values()) this.#suspects.add(attempt.pair);
+  #suspect(attempts: Iterable<Attempt>, place: Quarantine): void {
+    for (const attempt of attempts) this.#suspects.add(attempt.pair, place);
   }
 
   #look(): void {
     const now = performance.now();
-    const late = Math.max(0, now - this.#lastLook - 2 * TICK_MS);
-    this.#lastLook = now;
     for (const host of this.#threads.all) {
-      const silentMs = host.look(now, late);
       if (host.silent) this.#stopDeaf(host, now);
-      if (silentMs > this.#blockedAfterMs) this.#blocked(host);
+      if (host.silentMs > this.#blockedAfterMs) this.#blocked(host);
     }
     this.#threads.tend(this.#waiting.alone.size);
     this.#assign();
@@ -297,12 +296,13 @@ class BodyRunner implements Runner {
     if (first !== undefined && second === undefined && host.hasTakenAll) {
       if (host.wasBlocked) return;
       host.wasBlocked = true;
-      this.#suspects.add(first.pair);
+      this.#suspect([first], "alone");
       first.note("warn", `this body ${text}; alone on its thread it may go on`);
       return;
     }
     const { current } = host;
-    if (host.attempts.size > 1) this.#suspect(host);
+    if (host.attempts.size > 1)
+      this.#suspect(current === undefined ? host.attempts.values() : [current], "alone");
     const message = `its thread ${text}${current === undefined ? "" : `, held by ${nameOf(current)}`}`;
     this.#log("warn", `a body thread with ${host.attempts.size} bodies is ended: ${message}`);
     void this.#end(host, message);
@@ -311,16 +311,4 @@ class BodyRunner implements Runner {
   #log(level: LogLine["level"], text: string): void {
     this.#options.log({ at: Date.now(), level, text });
   }
-}
-
-function reasonOf(signal: AbortSignal): string {
-  const reason: unknown = signal.reason;
-  return reason instanceof Error ? reason.message : typeof reason === "string" ? reason : "asked to stop";
-}
-
-/** Code that is not there cannot be helped by another try; a store that does not answer can. */
-function loadFailure(error: unknown, hash: string): BodyOutcome {
-  const message = `the code ${hash} could not be loaded: ${error instanceof Error ? error.message : String(error)}`;
-  if (error instanceof MeridianError && error.kind !== "retryable") return failed(error.code, message, false);
-  return requeued(message);
 }

@@ -1,7 +1,7 @@
 import type { LogLine } from "../../core/body.ts";
+import type { Channel, ChannelEvents } from "./channel.ts";
 import { Host, type HostEvents } from "./host.ts";
 import type { ToHost } from "./messages.ts";
-import { openThread } from "./thread.ts";
 
 /** Threads beyond the wanted number, in place of blocked and reserved ones. */
 const EXTRA = 8;
@@ -17,6 +17,7 @@ export interface ThreadsOptions {
   readonly threads: number;
   readonly memoryMb: number;
   readonly bundlesPerThread: number;
+  readonly open: (events: ChannelEvents) => Channel;
   /** Sent first to each new thread. */
   readonly start: ToHost;
   readonly log: (level: LogLine["level"], text: string) => void;
@@ -29,9 +30,7 @@ export class Threads {
   readonly #hosts = new Set<Host>();
   /** Ended, but their code may still be running. */
   #leaving = 0;
-  #started = 0;
   #closed = false;
-  #held = false;
   #notBefore = 0;
 
   constructor(options: ThreadsOptions) {
@@ -65,7 +64,7 @@ export class Threads {
     const now = performance.now();
     for (const host of this.#hosts) this.#wear(host, now);
     const common = this.all.filter((host) => host.common);
-    const usable = common.filter((host) => host.silentMs(now) < GROW_AFTER_MS);
+    const usable = common.filter((host) => host.silentMs < GROW_AFTER_MS);
     const idle = common.filter((host) => host.attempts.size === 0);
     let missing = Math.max(this.#options.threads - common.length, usable.length === 0 ? 1 : 0);
     if (waiting > idle.length) missing = Math.max(missing, 1);
@@ -90,15 +89,19 @@ export class Threads {
   lost(host: Host, message: string): void {
     if (!this.#hosts.delete(host)) return;
     this.#options.log("warn", `a body thread is gone: ${message}`);
-    if (host.bundles.size === 0 && performance.now() - host.openedAt < START_MS)
-      this.#notBefore = performance.now() + RESTART_DELAY_MS;
+    this.#delayIfYoung(host);
     this.tend();
   }
 
-  hold(on: boolean): void {
-    if (this.#held === on) return;
-    this.#held = on;
-    for (const host of this.#hosts) host.channel.hold(on);
+  /** The process around all of them has died. */
+  allLost(): readonly Host[] {
+    const hosts = this.all;
+    for (const host of hosts) {
+      host.state = "ended";
+      this.#hosts.delete(host);
+      this.#delayIfYoung(host);
+    }
+    return hosts;
   }
 
   async close(): Promise<void> {
@@ -133,12 +136,14 @@ export class Threads {
     if (host.retiring !== null && host.attempts.size === 0) void this.end(host);
   }
 
+  /** One that dies before it has run anything would be started again and again. */
+  #delayIfYoung(host: Host): void {
+    if (host.bundles.size === 0) this.#notBefore = performance.now() + RESTART_DELAY_MS;
+  }
+
   #start(): void {
-    this.#started += 1;
-    const name = `bodies-${this.#started}`;
-    const host = new Host((events) => openThread(name, this.#options.memoryMb, events), this.#options.events);
+    const host = new Host(this.#options.open, this.#options.events);
     host.channel.post(this.#options.start);
-    host.channel.hold(this.#held);
     this.#hosts.add(host);
   }
 }

@@ -5,6 +5,10 @@ import { captureOutput } from "./capture.ts";
 import { guard } from "./guard.ts";
 import { openPort } from "./port.ts";
 
+/** Coarse, so that small changes are no news. */
+const HEAP_STEP_MB = 8;
+const HEAP_STEP = HEAP_STEP_MB * 2 ** 20;
+
 process.setSourceMapsEnabled(true);
 
 // Connections reach a body by `connection(name)` only; this is the thread's or child's own copy.
@@ -15,11 +19,16 @@ const host = new BodyHost(port);
 captureOutput((text) => host.masked(text));
 guard(host);
 
-let ticks = 0;
+let ticks = 1;
+Atomics.store(port.cells, CELL.ticks, ticks);
 const timer = setInterval(() => {
   Atomics.store(port.cells, CELL.ticks, (ticks = (ticks + 1) | 0));
   if (ticks % 8 === 0) {
-    Atomics.store(port.cells, CELL.heapMb, Math.round(getHeapStatistics().used_heap_size / 2 ** 20));
+    Atomics.store(
+      port.cells,
+      CELL.heapMb,
+      Math.round(getHeapStatistics().used_heap_size / HEAP_STEP) * HEAP_STEP_MB,
+    );
   }
 }, TICK_MS);
 timer.unref();

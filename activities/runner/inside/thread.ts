@@ -1,12 +1,24 @@
 import { Worker } from "node:worker_threads";
-import { STUB, type Channel, type ChannelEvents, type Ended } from "./channel.ts";
-import { CELLS, type FromHost, type ThreadData } from "./messages.ts";
+import { CELLS, type Ended, type FromHost, type ThreadData, type ToHost } from "../messages.ts";
 
 /** A thread inside native code (say `execSync`) cannot be interrupted; its bodies are not awaited longer than this. */
 const TERMINATE_MS = 5_000;
+const STUB = new URL("./start.mjs", import.meta.url);
+
+export interface ThreadEvents {
+  readonly onMessage: (message: FromHost) => void;
+  readonly onEnd: (why: Ended) => void;
+}
+
+export interface Thread {
+  post(message: ToHost): void;
+  /** Resolves when its code has stopped, or could not be stopped in a few seconds (false). */
+  end(): Promise<boolean>;
+  readonly cells: Int32Array<SharedArrayBuffer>;
+}
 
 /** Starts a thread for bodies; `memoryMb` bounds its heap. */
-export function openThread(name: string, memoryMb: number, events: ChannelEvents): Channel {
+export function openThread(name: string, memoryMb: number, events: ThreadEvents): Thread {
   const cells = new SharedArrayBuffer(CELLS * 4);
   const workerData: ThreadData = { cells };
   const worker = new Worker(STUB, {
@@ -18,13 +30,10 @@ export function openThread(name: string, memoryMb: number, events: ChannelEvents
   let why: Ended | null = null;
   worker.on("message", (message: FromHost) => events.onMessage(message));
   worker.on("error", (error: Error & { code?: string }) => {
-    why = {
-      code: error.code === "ERR_WORKER_OUT_OF_MEMORY" ? "out_of_memory" : "crashed",
-      message:
-        error.code === "ERR_WORKER_OUT_OF_MEMORY"
-          ? `the thread used more than its ${memoryMb} MB of memory`
-          : `the thread ended: ${error.message}`,
-    };
+    why =
+      error.code === "ERR_WORKER_OUT_OF_MEMORY"
+        ? { code: "out_of_memory", message: `the thread used more than its ${memoryMb} MB of memory` }
+        : { code: "crashed", message: `the thread ended: ${error.message}` };
   });
   const gone = new Promise<void>((resolve) => {
     worker.once("exit", (code) => {
@@ -32,11 +41,9 @@ export function openThread(name: string, memoryMb: number, events: ChannelEvents
       events.onEnd(why ?? { code: "process_exit", message: `the thread ended with exit code ${code}` });
     });
   });
-  worker.unref();
   return {
     post: (message) => worker.postMessage(message),
     end: () => endWithin(worker.terminate(), gone),
-    hold: (on) => (on ? worker.ref() : worker.unref()),
     cells: new Int32Array(cells),
   };
 }

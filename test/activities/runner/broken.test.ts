@@ -18,31 +18,64 @@ describe("runner: a body that breaks its thread", () => {
     expect((await ran(runner, code, "other")).outcome).toEqual({ kind: "success", output: 1 });
   });
 
-  it("a thread that really dies: one body is to blame, of several none; the next find a new thread", async () => {
+  it("a thread that really dies: of several bodies none is blamed, alone the guilty one is", async () => {
     const runner = given();
     const code = bundle({
       die: "async () => { await sleep(100); process.reallyExit(9); }",
       other: "async () => { await sleep(700); return 1; }",
     });
-    const alone = await ran(runner, code, "die");
-    expect(alone.outcome).toMatchObject({ kind: "failed", error: { code: "process_exit", retryable: true } });
     const [die, other] = await Promise.all([ran(runner, code, "die"), ran(runner, code, "other")]);
     expect([die.outcome.kind, other.outcome.kind]).toEqual(["requeued", "requeued"]);
     const again = await Promise.all([ran(runner, code, "die"), ran(runner, code, "other")]);
-    expect(again.map(({ outcome }) => outcome.kind)).toEqual(["failed", "success"]);
+    expect(again.map(({ outcome }) => outcome)).toEqual([
+      {
+        kind: "failed",
+        error: { code: "process_exit", message: "the thread ended with exit code 9", retryable: true },
+      },
+      { kind: "success", output: 1 },
+    ]);
   });
 
-  it("out of memory: the thread ends, the body fails and the worker lives", async () => {
-    const runner = given({ threadMemoryMb: 96 });
-    const code = bundle({
-      eat: "() => { const all = []; for (;;) all.push(Array.from({ length: 10_000 }, () => ({ x: {} }))); }",
-      quick: "() => 1",
-    });
+  it.each([
+    ["many objects", "const all = []; for (;;) all.push(Array.from({ length: 10_000 }, () => ({ x: {} })));"],
+    // Node ends the whole process for this one, limits of the thread or not.
+    ["one growing array", "const all = []; for (;;) all.push({});"],
+  ])("out of memory by %s: the body fails and the worker lives", async (_title, body) => {
+    const runner = given({ threadMemoryMb: 96, ownMemoryMb: 96 });
+    const code = bundle({ eat: `() => { ${body} }`, quick: "() => 1" });
+    const { outcome } = await ran(runner, code, "eat");
+    expect(outcome.kind).toBe("failed");
+    expect(outcome.kind === "failed" && outcome.error.code).toMatch(/^(out_of_memory|process_died)$/);
+    expect((await ran(runner, code, "quick")).outcome).toEqual({ kind: "success", output: 1 });
+    // From now on it has a process of its own.
     expect((await ran(runner, code, "eat")).outcome).toMatchObject({
       kind: "failed",
-      error: { code: "out_of_memory", message: "the thread used more than its 96 MB of memory" },
+      error: { code: "out_of_memory", message: "its process used more than its 96 MB of memory" },
     });
-    expect((await ran(runner, code, "quick")).outcome).toEqual({ kind: "success", output: 1 });
+  });
+
+  it("a body that kills the whole process of the threads is found out, and the innocent finish", async () => {
+    const runner = given({ threads: 2 });
+    const code = bundle({
+      kill: "async () => { await sleep(300); process.kill(process.pid, 'SIGKILL'); await sleep(60_000); }",
+      other: "async () => { await sleep(1_000); return 1; }",
+      quick: "() => 2",
+    });
+    const tasks = ["kill", "other", "other"];
+    const first = await Promise.all(tasks.map((task) => ran(runner, code, task)));
+    const requeued = { kind: "requeued", message: "the process of the body threads has died (SIGKILL)" };
+    expect(first.map(({ outcome }) => outcome)).toEqual([requeued, requeued, requeued]);
+    expect(runner.notes.map(({ text }) => text)).toContain(`${requeued.message} with 3 bodies in it`);
+    const second = await Promise.all([...tasks, "quick"].map((task) => ran(runner, code, task)));
+    expect(second.map(({ outcome }) => outcome)).toEqual([
+      {
+        kind: "failed",
+        error: { code: "killed", message: "its process was ended by SIGKILL", retryable: true },
+      },
+      { kind: "success", output: 1 },
+      { kind: "success", output: 1 },
+      { kind: "success", output: 2 },
+    ]);
   });
 
   it("an exception in a stray timer fails its body; others go on, and the thread is replaced when idle", async () => {

@@ -1,7 +1,8 @@
-import { existsSync, readFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { bundle, codeFolder, given, ran, sleep } from "./support.ts";
+import { bundle, codeFolder, given, jobOf, ran, sleep } from "./support.ts";
 
 describe("runner: isolation own", () => {
   it("runs in a process of its own, with the same inputs, logs and outcomes", async () => {
@@ -93,6 +94,38 @@ describe("runner: isolation own", () => {
     stop.abort(new Error("not wanted"));
     expect((await second).outcome).toEqual({ kind: "cancelled", message: "not wanted" });
     expect((await first).outcome).toEqual({ kind: "success", output: 1 });
+  });
+});
+
+describe("runner: a worker that is killed", () => {
+  it("leaves no body behind, blocked or not, shared or own", async () => {
+    const folder = codeFolder();
+    const code = bundle(
+      {
+        spin: `() => { appendFileSync(${JSON.stringify(join(folder, "pids"))}, process.pid + "\\n"); while (true); }`,
+      },
+      'import { appendFileSync } from "node:fs";',
+    );
+    const main = `
+      import { createRunner } from ${JSON.stringify(new URL("../../../activities/runner/runner.ts", import.meta.url).href)};
+      const runner = createRunner({ threads: 1, codeFolder: import.meta.dirname, connections: {}, log: console.error });
+      const job = { ...${JSON.stringify(jobOf(code, "spin"))}, loadBundle: async () => ({ code: ${JSON.stringify(code)}, sourceMap: null }) };
+      for (const isolation of ["shared", "own"])
+        void runner.run({ ...job, isolation }, new AbortController().signal, () => undefined);
+    `;
+    writeFileSync(join(folder, "main.mts"), main);
+    const worker = spawn(process.execPath, ["--import", "tsx", join(folder, "main.mts")], {
+      stdio: "inherit",
+    });
+    const pids = (): number[] =>
+      existsSync(join(folder, "pids"))
+        ? readFileSync(join(folder, "pids"), "utf8").trim().split("\n").map(Number)
+        : [];
+    while (pids().length < 2) await sleep(100);
+    expect(pids().map(isRunning)).toEqual([true, true]);
+    worker.kill("SIGKILL");
+    for (let i = 0; i < 50 && pids().some(isRunning); i++) await sleep(100);
+    expect(pids().map(isRunning)).toEqual([false, false]);
   });
 });
 
