@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { formatLine } from "../../platform/logs/format.ts";
 import { whyNoBrowser } from "./browser.ts";
 import { setCell, type FixtureRun } from "./fixtures/world.ts";
 import { LIVE_MS, useDesk } from "./support.ts";
@@ -68,9 +69,9 @@ describe.skipIf(whyNoBrowser() !== null)("grid", () => {
     await details().getByText("following").waitFor();
     const task = liveRun().tasks.get("clean_orders -1")!;
     const log = task.logs.get(1)!;
-    log.text += `${new Date().toISOString()} info half of the rows are clean\n`;
+    log.text += formatLine({ at: Date.now(), level: "info", text: "half of the rows are clean" });
     await details().getByText("half of the rows are clean").waitFor({ timeout: LIVE_MS });
-    log.text += `${new Date().toISOString()} info all rows are clean\n`;
+    log.text += formatLine({ at: Date.now(), level: "info", text: "all rows are clean" });
     log.done = true;
     setCell(liveRun(), {
       taskId: "clean_orders",
@@ -84,7 +85,7 @@ describe.skipIf(whyNoBrowser() !== null)("grid", () => {
 
   test("a log of 200,000 lines is followed at its end without being in the document", async () => {
     const log = liveRun().tasks.get("clean_orders -1")!.logs.get(1)!;
-    log.text = Array.from({ length: 200_000 }, (_, n) => `2026-05-09T00:00:00.000Z info line ${n}\n`).join(
+    log.text = Array.from({ length: 200_000 }, (_, n) => `2026-05-09T00:00:00.000Z INFO  line ${n}\n`).join(
       "",
     );
     await desk.open("/dags/sales_daily");

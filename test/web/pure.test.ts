@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Grid } from "../../api/contracts.ts";
 import { RUN_STATES, TASK_STATES } from "../../core/states.ts";
+import { formatLine } from "../../platform/logs/format.ts";
 import { buildModel, loudest, runDuration } from "../../web/src/grid/model.ts";
 import { ticksOf } from "../../web/src/grid/ticks.ts";
 import { moveCursor } from "../../web/src/grid/use-grid-cursor.ts";
@@ -271,27 +272,35 @@ describe("grid", () => {
 });
 
 describe("log", () => {
-  test("stamped text, JSON and plain lines; a line without a stamp goes on from the one before", () => {
-    const lines = parseLog(
-      [
-        "2026-05-09T00:00:00.250Z info begins",
-        '{"at":1778284800250,"level":"warn","text":"two\\nlines"}',
-        "2026-05-09T00:00:01Z error TypeError: no",
-        "    at load (a.ts:1:2)",
-        "\u001B[32mgreen\u001B[0m {not json",
-        "{still not json",
-        "",
-      ].join("\n"),
+  const level = fc.constantFrom("debug" as const, "info" as const, "warn" as const, "error" as const);
+  const text = fc.string({ maxLength: 30 }).map((one) => one.replaceAll("\u001B", ""));
+  const line = fc.record({
+    at: fc.integer({ min: 0, max: 4e12 }),
+    level,
+    text: fc.oneof(
+      text,
+      fc.tuple(text, text).map((two) => two.join("\n")),
+    ),
+  });
+
+  test("what is written is read back, several lines as one entry", () => {
+    fc.assert(
+      fc.property(fc.array(line, { maxLength: 8 }), (lines) => {
+        expect(parseLog(lines.map(formatLine).join(""))).toEqual(lines);
+      }),
     );
-    expect(lines.map(({ level, text }) => [level, text])).toEqual([
+  });
+
+  test("text in no format is kept, as red as what it follows; colours of terminals go", () => {
+    const lines = parseLog(
+      "begins\n2026-05-09T00:00:01.000Z ERROR no\n\u001B[32mgreen\u001B[0m\n2026-05-09T00:00:01.000Z WARN+2 a\n    b\n",
+    );
+    expect(lines.map((one) => [one.level, one.text])).toEqual([
       ["info", "begins"],
-      ["warn", "two\nlines"],
-      ["error", "TypeError: no"],
-      ["error", "    at load (a.ts:1:2)"],
-      ["error", "green {not json"],
-      ["error", "{still not json"],
+      ["error", "no"],
+      ["error", "green"],
+      ["warn", "a\nb"],
     ]);
-    expect(lines[0]?.at).toBe(at("2026-05-09T00:00:00.250Z"));
     expect(parseLog("")).toEqual([]);
   });
 });

@@ -8,7 +8,7 @@ import { useNow } from "../time/use-now.ts";
 import { cellId } from "./grid-row.tsx";
 import { barScale, runDuration } from "./model.ts";
 import { BAR_PX } from "./sizes.ts";
-import type { Tick, Ticks } from "./ticks.ts";
+import type { Heading, Tick, Ticks } from "./ticks.ts";
 
 interface Props {
   readonly runs: readonly GridRun[];
@@ -36,6 +36,8 @@ function Head({ runs, ticks, from, to, columnPx, picked, cursor, now }: Props & 
   const scale = barScale(durations);
   // Two digits and a gap need about 18 px; below that every second tick is left out.
   const everyTick = columnPx >= 18;
+  // Nothing stands to the right of the last heading, so it may be longer than its columns.
+  const isLast = (heading: Heading): boolean => heading === ticks.headings.at(-1);
   return (
     <div className="grid-head" role="row" aria-rowindex={1}>
       <div className="grid-corner" role="columnheader">
@@ -55,7 +57,7 @@ function Head({ runs, ticks, from, to, columnPx, picked, cursor, now }: Props & 
               width: heading.span * columnPx,
             }}
           >
-            <span>{heading.span * columnPx >= 30 ? heading.text : ""}</span>
+            <span>{heading.span * columnPx >= 30 || isLast(heading) ? heading.text : ""}</span>
           </div>
         ))}
       {runs.slice(from, to + 1).map((run, at) => (

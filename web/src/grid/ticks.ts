@@ -8,7 +8,7 @@ export interface Tick {
   readonly label: string;
 }
 
-interface Heading {
+export interface Heading {
   readonly from: number;
   /** Columns it spans. */
   readonly span: number;

@@ -23,7 +23,7 @@ export function ImportErrorBanner() {
           <Link to={{ page: "import-errors", file: null }}>{rest} more</Link>
         </>
       )}
-      . Its last good version keeps running.
+      .{errors.some((error) => error.dagIds.length > 0) && " The last good versions keep running."}
     </Banner>
   );
 }

@@ -1,55 +1,47 @@
-/** A try's log text as lines. Pure. A line is `instant level text`, or JSON `{at, level, text}`; anything else is text alone. */
+/**
+ * A try's log text as lines. Pure. An entry is `2026-05-09T00:00:00.123Z INFO  text`; one of several lines says how many
+ * follow (`ERROR+2`), and those are indented by four. Anything else is text alone.
+ */
 
 const LEVELS = ["debug", "info", "warn", "error"] as const;
-type Level = (typeof LEVELS)[number];
 
 export interface Line {
   readonly at: number | null;
-  readonly level: Level;
+  readonly level: (typeof LEVELS)[number];
+  /** May hold line breaks. */
   readonly text: string;
 }
 
-const PLAIN = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z?)\s+\[?(debug|info|warn|error)\]?:?\s+(.*)$/is;
+const HEAD = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) (DEBUG|INFO|WARN|ERROR)(?:\+(\d{1,9}))?/;
+const INDENT = "    ";
+/** The level is padded to this width, then one space parts it from the text. */
+const LEVEL_WIDTH = 5;
 // oxlint-disable-next-line no-control-regex -- colours of terminals start with the escape character
 const TERMINAL = /\u001B\[[0-9;]*[A-Za-z]/g;
 
-function levelOf(text: unknown): Level {
-  const low = typeof text === "string" ? text.toLowerCase() : "";
-  return LEVELS.find((level) => level === low) ?? "info";
-}
-
-function parseLine(raw: string): Line {
-  const line = raw.replaceAll(TERMINAL, "");
-  if (line.startsWith("{")) {
-    try {
-      const value = JSON.parse(line) as { at?: unknown; level?: unknown; text?: unknown };
-      if (typeof value.text === "string") {
-        return {
-          at: typeof value.at === "number" ? value.at : null,
-          level: levelOf(value.level),
-          text: value.text,
-        };
-      }
-    } catch {
-      // The body printed something that only looks like JSON.
-    }
-  }
-  const m = PLAIN.exec(line);
-  if (m === null) return { at: null, level: "info", text: line };
-  const at = Date.parse(m[1]!);
-  return { at: Number.isNaN(at) ? null : at, level: levelOf(m[2]), text: m[3]! };
-}
-
-/** Lines of a text that may still be growing: what follows the last line break is a line too, once there is any. */
+/** A text that is still growing may end within an entry: what is there of it is a line too. */
 export function parseLog(text: string): Line[] {
-  const raw = text.split("\n");
+  const lines: { at: number | null; level: Line["level"]; text: string }[] = [];
+  let missing = 0;
+  const raw = text.replaceAll(TERMINAL, "").split("\n");
   if (raw.at(-1) === "") raw.pop();
-  let level: Level = "info";
-  return raw.map((one) => {
-    const line = parseLine(one);
-    // A line without a stamp goes on from the one before: the rest of a stack is as red as its start.
-    if (line.at === null) return { ...line, level };
-    level = line.level;
-    return line;
-  });
+  for (const one of raw) {
+    const last = lines.at(-1);
+    if (missing > 0 && last !== undefined && one.startsWith(INDENT)) {
+      missing -= 1;
+      last.text += `\n${one.slice(INDENT.length)}`;
+      continue;
+    }
+    const head = HEAD.exec(one);
+    missing = Number(head?.[3] ?? 0);
+    lines.push(head === null ? { at: null, level: last?.level ?? "info", text: one } : entryOf(head, one));
+  }
+  return lines;
+}
+
+function entryOf(head: RegExpExecArray, raw: string): Line {
+  const [whole, at = "", word = ""] = head;
+  const level = LEVELS.find((one) => one === word.toLowerCase()) ?? "info";
+  const start = at.length + 1 + Math.max(whole.length - at.length - 1, LEVEL_WIDTH) + 1;
+  return { at: Date.parse(at), level, text: raw.slice(start) };
 }
