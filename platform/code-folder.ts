@@ -2,12 +2,14 @@ import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { Refused } from "../core/errors.ts";
 
 const HASH = /^[A-Za-z0-9_-]{1,128}$/;
 
 /** Where a bundle lies once written. */
 export function bundlePath(folder: string, hash: string): string {
-  if (!HASH.test(hash)) throw new Error(`bundle hash ${JSON.stringify(hash)} is no hash`);
+  if (!HASH.test(hash))
+    throw new Refused("bad_bundle_hash", `${JSON.stringify(hash)} is no hash of a bundle`);
   return join(folder, `${hash}.mjs`);
 }
 

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import type { LogLine } from "../../core/body.ts";
 import { STUB, type Channel, type ChannelEvents } from "./channel.ts";
 import type { FromPool, ToPool, Vitals } from "./messages.ts";
-import { readLines, signalGroup } from "./process.ts";
+import { bodyEnvironment, readLines, signalGroup } from "./process.ts";
 
 const NO_NEWS: Vitals = { silentMs: 0, taken: 0, current: 0, heapMb: 0 };
 /** Longer than a thread's own end takes (5 s); then the whole process is given up. */
@@ -57,11 +57,14 @@ export class BodyProcess {
 
   /** Keeps this process alive, or does not. */
   hold(on: boolean): void {
+    if (on === this.#held) return;
     this.#held = on;
-    const child = this.#child;
-    if (child === null) return;
+    if (this.#child !== null) this.#applyHold(this.#child);
+  }
+
+  #applyHold(child: ChildProcess): void {
     for (const part of [child, child.channel, child.stdout as Socket | null, child.stderr as Socket | null]) {
-      if (on) part?.ref();
+      if (this.#held) part?.ref();
       else part?.unref();
     }
   }
@@ -80,11 +83,12 @@ export class BodyProcess {
       execArgv: [],
       stdio: ["ignore", "pipe", "pipe", "ipc"],
       serialization: "advanced",
+      env: bodyEnvironment(),
       // A group of its own: Ctrl-C in a terminal is for the worker, which drains; and what bodies spawn ends with it.
       detached: true,
     });
     this.#child = child;
-    this.hold(this.#held);
+    this.#applyHold(child);
     readLines(child.stdout!, (text) => this.#events.onOutput("info", text));
     readLines(child.stderr!, (text) => this.#events.onOutput("warn", text));
     child.on("message", (batch) => {
@@ -116,7 +120,11 @@ export class BodyProcess {
     const opened = this.#threads.get(id);
     if (opened === undefined) return Promise.resolve(true);
     return new Promise((resolve) => {
-      const late = setTimeout(() => resolve(false), END_MS);
+      const late = setTimeout(() => {
+        resolve(false);
+        // It does not answer at all: without it there are other threads.
+        if (this.#child !== null) signalGroup(this.#child, "SIGKILL");
+      }, END_MS);
       opened.stopped = (ok) => {
         clearTimeout(late);
         resolve(ok);

@@ -1,5 +1,5 @@
 import { fork, type ChildProcess } from "node:child_process";
-import { readLines, signalGroup } from "./process.ts";
+import { bodyEnvironment, readLines, signalGroup } from "./process.ts";
 import { STUB, type Channel, type ChannelEvents } from "./channel.ts";
 import type { Ended, FromHost, ToHost } from "./messages.ts";
 
@@ -17,6 +17,7 @@ export function openChild(memoryMb: number, events: ChannelEvents): Channel {
   const child = fork(STUB, ["own", String(memoryMb), String(process.pid)], {
     execArgv: [`--max-old-space-size=${memoryMb}`],
     stdio: ["ignore", "pipe", "pipe", "ipc"],
+    env: bodyEnvironment(),
     // A group of its own, so that what the body spawned ends with it.
     detached: true,
   });

@@ -8,6 +8,7 @@ import type { BodyJob } from "./types.ts";
 export class CodeFiles {
   readonly #folder: string;
   readonly #ready = new Map<string, Promise<string>>();
+  readonly #written = new Set<string>();
 
   constructor(folder: string) {
     this.#folder = folder;
@@ -21,10 +22,15 @@ export class CodeFiles {
   /** File URL of the bundle, written if need be. */
   urlOf(hash: string, load: BodyJob["loadBundle"]): Promise<string> {
     let ready = this.#ready.get(hash);
-    if (ready === undefined) {
+    // Someone may have emptied the folder.
+    if (ready === undefined || (this.#written.has(hash) && !existsSync(bundlePath(this.#folder, hash)))) {
       ready = this.#prepare(hash, load);
       this.#ready.set(hash, ready);
-      ready.catch(() => this.#ready.delete(hash));
+      this.#written.delete(hash);
+      ready.then(
+        () => this.#written.add(hash),
+        () => this.#ready.delete(hash),
+      );
     }
     return ready;
   }

@@ -4,7 +4,7 @@ import type { Channel, ChannelEvents } from "./channel.ts";
 import type { Ended, FromHost } from "./messages.ts";
 
 /** Three missed ticks: no new bodies for a thread that is silent so long. */
-export const SILENT_MS = 800;
+const SILENT_MS = 800;
 
 export interface HostEvents {
   readonly onReady: (host: Host) => void;
@@ -23,6 +23,7 @@ export class Host {
   retiring: string | null = null;
   /** Reserved for one body that has harmed others, or might have. */
   exclusive = false;
+  wasReady = false;
   /** It was silent for longer than is proper while it had its present bodies. */
   wasBlocked = false;
   readonly openedAt = performance.now();
@@ -106,6 +107,7 @@ export class Host {
       this.retiring ??= message.reason;
     } else if (this.state === "starting") {
       this.state = "ready";
+      this.wasReady = true;
       this.#events.onReady(this);
     }
   }

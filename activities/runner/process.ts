@@ -5,6 +5,13 @@ import { StringDecoder } from "node:string_decoder";
 /** A text without a line end is cut into pieces of this length. */
 const PARTIAL_CHARS = 8 * 1024 * 1024;
 
+/** What a body may see of the environment: connections reach it by `connection(name)` only. */
+export function bodyEnvironment(): NodeJS.ProcessEnv {
+  return Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !name.startsWith("MERIDIAN_CONN_")),
+  );
+}
+
 /** To a process started as the head of a group, and all that it has spawned. */
 export function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
   if (child.pid === undefined) return;

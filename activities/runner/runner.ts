@@ -223,7 +223,10 @@ class BodyRunner implements Runner {
     if (this.#processes.has(host)) {
       host.state = "ended";
       await host.channel.end();
-    } else await this.#threads.end(host);
+    } else if (!(await this.#threads.end(host))) {
+      // A process can be killed whatever it does.
+      this.#suspect(host.current === undefined ? attempts : [host.current], "own");
+    }
     for (const attempt of attempts) host.free(attempt, requeued(message));
     this.#assign();
   }
@@ -242,7 +245,7 @@ class BodyRunner implements Runner {
 
   /** A thread, or the process of one body, has ended by itself. */
   #crashed(host: Host, why: Ended, attempts: readonly Attempt[]): void {
-    const guilty = attempts.length === 1 && host.hasTakenAll ? attempts[0] : host.current;
+    const guilty = attempts.length === 1 && host.wasReady && host.hasTakenAll ? attempts[0] : host.current;
     this.#threads.lost(host, why.message);
     this.#blame(attempts, guilty, why.code, why.message, why.code === "out_of_memory" ? "own" : "alone");
   }

@@ -73,16 +73,17 @@ export class Threads {
     if (common.length > this.#options.threads && surplus !== undefined) void this.end(surplus);
   }
 
-  /** Ends a thread; its tries stay with the caller. Resolves when its code has stopped, or cannot be stopped. */
-  async end(host: Host): Promise<void> {
+  /** Ends a thread; its tries stay with the caller. Resolves when its code has stopped, or cannot be stopped (false). */
+  async end(host: Host): Promise<boolean> {
     host.state = "ended";
-    if (!this.#hosts.delete(host)) return;
+    if (!this.#hosts.delete(host)) return true;
     this.#leaving += 1;
     this.tend();
     const ended = await host.channel.end();
     this.#leaving -= 1;
     if (!ended) this.#options.log("error", "a body thread is inside native code and cannot be ended");
     this.tend();
+    return ended;
   }
 
   /** It has ended by itself. */

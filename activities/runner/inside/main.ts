@@ -11,9 +11,6 @@ const HEAP_STEP = HEAP_STEP_MB * 2 ** 20;
 
 process.setSourceMapsEnabled(true);
 
-// Connections reach a body by `connection(name)` only; this is the thread's or child's own copy.
-for (const name of Object.keys(process.env)) if (name.startsWith("MERIDIAN_CONN_")) delete process.env[name];
-
 const port = openPort();
 const host = new BodyHost(port);
 captureOutput((text) => host.masked(text));

@@ -9,7 +9,6 @@ import { openThread, type Thread } from "./thread.ts";
 class Pool {
   readonly #threads = new Map<number, Watched>();
   #outbox: FromPool[] = [];
-  /** By thread: log text that is on its way in the outbox. */
   #lastLook = performance.now();
 
   take(message: ToPool): void {

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
 import { describe, expect, it } from "vitest";
@@ -75,6 +75,20 @@ describe("runner: what a body gets and gives", () => {
     expect(loads).toBe(1);
     expect(await run()).toEqual({ kind: "success", output: 1 });
     expect(loads).toBe(1);
+    // A runner that has used it notices when the folder was emptied.
+    for (const file of readdirSync(folder)) rmSync(join(folder, file));
+    const other = given({ codeFolder: folder });
+    expect(await run(runner)).toEqual({ kind: "success", output: 1 });
+    expect(await run(other)).toEqual({ kind: "success", output: 1 });
+    expect(loads).toBe(2);
+  });
+
+  it("a hash that is none is refused: it would be a path", async () => {
+    const job = { ...jobOf(bundle({ one: "() => 1" }), "one"), bundleHash: "../../x" };
+    expect(await common().run(job, new AbortController().signal, () => undefined)).toMatchObject({
+      kind: "failed",
+      error: { code: "bad_bundle_hash", retryable: false },
+    });
   });
 
   it("code that cannot be loaded now is asked for again; code that does not exist is a failure", async () => {
