@@ -40,7 +40,8 @@ export interface Home {
 /** Stop signals that roll back what is open and keep the data whole. */
 const STOP = { postgres: "SIGINT", temporal: "SIGINT" } as const satisfies Record<Part, NodeJS.Signals>;
 const STOP_GRACE_MS = 15_000;
-const MARKER = "meridian.json";
+/** Its presence says that a folder holds data of Meridian. */
+export const MARKER = "meridian.json";
 /** A folder of this name was made for us, whoever made it. */
 const OWN_NAME = ".meridian";
 const OWN_ENTRIES = /^(logs|postgres|temporal\.db.*|.*\.pid\.json)$/;

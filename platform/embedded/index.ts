@@ -1,10 +1,11 @@
 import { realpathSync } from "node:fs";
 import { join } from "node:path";
-import { MeridianError } from "../../core/errors.ts";
+import { MeridianError, Terminal } from "../../core/errors.ts";
 import { type Home, dataPath, endLeft, openHome, readLive } from "./home.ts";
 import { lockHolder } from "./lock.ts";
 import { choosePort } from "./ports.ts";
 import { type RunningPostgres, adoptPostgres, postgresUrl, startPostgres } from "./postgres.ts";
+import { hasData } from "./postgres-data.ts";
 import { Supervisor } from "./supervisor.ts";
 import { findTemporalBinary } from "./temporal-binary.ts";
 import { type RunningTemporal, adoptTemporal, startTemporal } from "./temporal.ts";
@@ -109,8 +110,21 @@ async function postgresPart(home: Home, o: EmbeddedOptions): Promise<Supervisor<
     });
   const choose = () => choosePort({ ...PORTS.postgres, given: o.postgresPort, log: o.log });
   const first = adopted ?? (await onFreePort(async () => startOn(await choose())));
-  await first.createDatabases(o.databases);
-  return new Supervisor("Postgres", first, () => startOn(first.port), o.log);
+  try {
+    await first.createDatabases(o.databases);
+  } catch (error) {
+    await first.stop();
+    throw error;
+  }
+  const again = () => {
+    // Never a new and empty database in the place of one that was removed under us.
+    if (hasData(dataPath(home.folder, "postgres"))) return startOn(first.port);
+    throw new Terminal(
+      "data_removed",
+      `${home.folder} was removed while Meridian ran; stop and start it again`,
+    );
+  };
+  return new Supervisor("Postgres", first, async () => again(), o.log);
 }
 
 async function adoptOldPostgres(home: Home, o: EmbeddedOptions): Promise<RunningPostgres | null> {

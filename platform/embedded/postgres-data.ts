@@ -41,9 +41,14 @@ export interface DataOptions {
   readonly sync: boolean;
 }
 
+/** Whether the folder holds a whole cluster. */
+export function hasData(data: string): boolean {
+  return existsSync(join(data, "PG_VERSION"));
+}
+
 /** Makes the data folder whole or not at all: initdb works beside it, a rename puts it in place. */
 export async function ensureData(o: DataOptions): Promise<void> {
-  if (existsSync(join(o.data, "PG_VERSION"))) return giveTo(o.data, o.runAs);
+  if (hasData(o.data)) return giveTo(o.data, o.runAs);
   const folder = dirname(o.data);
   for (const name of readdirSync(folder)) {
     if (name.startsWith("data.new.")) rmSync(join(folder, name), { recursive: true, force: true });

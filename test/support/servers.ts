@@ -1,7 +1,7 @@
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Home, dataPath, openHome, reset } from "../../platform/embedded/home.ts";
+import { type Home, MARKER, dataPath, openHome, reset } from "../../platform/embedded/home.ts";
 import { lockHolder } from "../../platform/embedded/lock.ts";
 import { freePort } from "../../platform/embedded/ports.ts";
 import { type ProcessId, endProcess } from "../../platform/embedded/process.ts";
@@ -13,6 +13,8 @@ export interface TestServers {
   /** Points at the maintenance database `postgres`; its user may create databases. */
   readonly databaseUrl: string;
   readonly temporalAddress: string;
+  /** Holds all they write; removed at the end. */
+  readonly folder: string;
   stop(): Promise<void>;
 }
 
@@ -30,7 +32,12 @@ export async function startTestServers(env: Env = process.env): Promise<TestServ
     rmSync(home.folder, { recursive: true, force: true, maxRetries: 3 });
   };
   if (postgres.status === "fulfilled" && temporal.status === "fulfilled") {
-    return { databaseUrl: postgres.value.url, temporalAddress: temporal.value.address, stop };
+    return {
+      databaseUrl: postgres.value.url,
+      temporalAddress: temporal.value.address,
+      folder: home.folder,
+      stop,
+    };
   }
   await stop();
   throw postgres.status === "rejected" ? postgres.reason : (temporal as PromiseRejectedResult).reason;
@@ -41,11 +48,12 @@ async function sweepKilledRuns(): Promise<void> {
   for (const name of readdirSync(tmpdir()).filter((entry) => entry.startsWith(PREFIX))) {
     const folder = join(tmpdir(), name);
     try {
-      if (lockHolder(folder) !== null) continue;
+      // Without the marker it is being made at this moment.
+      if (!existsSync(join(folder, MARKER)) || lockHolder(folder) !== null) continue;
       await reset(folder);
       rmSync(folder, { recursive: true, force: true });
     } catch {
-      // Another user's, or one that is being made or swept at this moment.
+      // Another user's, or one that another run sweeps at this moment.
     }
   }
 }

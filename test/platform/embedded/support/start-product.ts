@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { afterAll } from "vitest";
 import type { EmbeddedOptions } from "../../../../platform/embedded/index.ts";
 
 export interface Product {
@@ -16,6 +17,12 @@ const TSX = import.meta.resolve("tsx");
 
 type ProductOptions = Partial<Omit<EmbeddedOptions, "log" | "env">> & { readonly home: string };
 
+const children: ChildProcess[] = [];
+// A test that fails must not leave its product running. (Hooks run last first: before folders go.)
+afterAll(() => {
+  for (const child of children) child.kill("SIGKILL");
+});
+
 /** Starts the embedded parts in a process of its own, in a group of its own, with a bare environment. */
 export function startProduct(options: ProductOptions, env: Record<string, string> = {}): Product {
   const all = { postgres: true, temporal: true, databases: ["meridian"], ...options };
@@ -24,6 +31,7 @@ export function startProduct(options: ProductOptions, env: Record<string, string
     env: { PATH: process.env["PATH"] ?? "", ...env },
     stdio: ["ignore", "pipe", "inherit"],
   });
+  children.push(child);
   const lines: Record<string, unknown>[] = [];
   const waiting = new Set<() => void>();
   let over = false;
