@@ -17,6 +17,7 @@ const RETRY_MS = [100, 200, 500, 1000, 2000];
 export class TryRecords {
   readonly #pool: pg.Pool;
   readonly #onError: (error: Error) => void;
+  /** Slots came back that others wait for. */
   readonly #onFreed: () => void;
   #waiting: Entry[] = [];
   #busy = false;
@@ -69,16 +70,16 @@ export class TryRecords {
       if (item.kind === "started") started.push(item.row);
       else ended.push(item.row);
     }
-    const rows = await recordTries(this.#pool, started, ended);
+    const recorded = await recordTries(this.#pool, started, ended);
     const inputs = new Map<string, Record<string, unknown>>();
-    for (const row of rows) {
+    for (const row of recorded.inputs) {
       const key = keyOf(row);
       const own = inputs.get(key) ?? {};
       own[row.name] = row.output;
       inputs.set(key, own);
     }
     for (const { item, resolve } of batch) resolve(inputs.get(keyOf(item.row)) ?? {});
-    if (ended.length > 0) this.#onFreed();
+    if (recorded.waiting) this.#onFreed();
   }
 }
 

@@ -29,23 +29,35 @@ export async function dagIds(db: Db): Promise<readonly string[]> {
   return rows.map((row) => row.dag_id);
 }
 
-/**
- * Takes DAGs of a shard that are due, for this transaction only; others skip them. `dagId` narrows it to one.
- */
+/** Takes DAGs of a shard that are due, for this transaction only; others skip them. `only` narrows it to some. */
 export async function takeDue(
   db: Db,
   nowAt: number,
   shard: number,
   shards: number,
   limit: number,
-  dagIdList: readonly string[] | null = null,
+  only: readonly string[] | null = null,
 ): Promise<readonly DagRow[]> {
   const { rows } = await db.query<DagRow>(
     `select ${COLUMNS} from app.dag
      where active and not paused and version is not null and next_due_at <= $1 and shard % $3 = $2
        and ($5::text[] is null or dag_id = any ($5))
      order by next_due_at limit $4 for update skip locked`,
-    [new Date(nowAt), shard, shards, limit, dagIdList],
+    [new Date(nowAt), shard, shards, limit, only],
+  );
+  return rows;
+}
+
+/**
+ * As `takeDue`, by name and due or not: what was just stored or switched on is due by the database's clock, and the
+ * caller's own may be behind it.
+ */
+export async function takeNamed(db: Db, ids: readonly string[]): Promise<readonly DagRow[]> {
+  const { rows } = await db.query<DagRow>(
+    `select ${COLUMNS} from app.dag
+     where active and not paused and version is not null and dag_id = any ($1)
+     order by dag_id for update skip locked`,
+    [ids],
   );
   return rows;
 }

@@ -28,21 +28,38 @@ export interface InputRow extends TryKey {
   readonly output: unknown;
 }
 
+export interface Recorded {
+  /** The outputs that tries which just started asked for. */
+  readonly inputs: readonly InputRow[];
+  /** Requests wait for slots that came back: a pass of the allocator is wanted. */
+  readonly waiting: boolean;
+}
+
 /**
  * Live records of all tries that started or ended since the last call, in one statement; slots of ended tries come
- * back. Answers the inputs asked for. The run's own word (`settle`) repeats all of it, so the commit need not wait
- * for the disk.
+ * back. The run's own word (`settle`) repeats all of it, so the commit does not wait for the disk.
  */
 export async function recordTries(
   db: Db,
   started: readonly StartedRow[],
   ended: readonly EndedRow[],
-): Promise<readonly InputRow[]> {
-  const { rows } = await db.query<InputRow>("select * from app.record_tries($1, $2)", [
-    JSON.stringify(started),
-    JSON.stringify(ended),
-  ]);
-  return rows;
+): Promise<Recorded> {
+  const { rows } = await db.query<{ inputs: [number, string, number, number, string, unknown][]; waiting: boolean }>(
+    "select * from app.record_tries($1, $2)",
+    [JSON.stringify(started), JSON.stringify(ended)],
+  );
+  const { inputs, waiting } = rows[0]!;
+  return {
+    waiting,
+    inputs: inputs.map(([run, task_id, map_index, number, name, output]) => ({
+      run,
+      task_id,
+      map_index,
+      try: number,
+      name,
+      output,
+    })),
+  };
 }
 
 /** Keeps a large output before Temporal is told of its try; waits for the disk, unlike the live records. */

@@ -56,8 +56,9 @@ export async function startWorker(deps: WorkerDeps, life: Life): Promise<Started
     onError: (error: Error) => log.warn({ err: error }, "telling a run of its grants failed; it will be tried again"),
   };
   const admission = new Loop("admission", ADMISSION_MS, log, async () => {
-    await admissionPass(pool);
+    const granted = await admissionPass(pool);
     await tellGrants(telling);
+    if (granted === 0) return;
     const inMs = await nextUntoldInMs(pool);
     if (inMs !== null && inMs < ADMISSION_MS) setTimeout(() => admission.poke(), Math.max(5, inMs));
   });

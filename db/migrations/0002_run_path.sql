@@ -1,10 +1,12 @@
 -- The path of a run: each function is one round trip and carries all that its caller has in hand.
 
 -- Live records of tries, group-committed by the worker. A record never overwrites one that is further on.
--- Returns the outputs that tries which just started asked for.
+-- Answers the outputs that tries which just started asked for, as [run, task, index, try, name, output], and whether
+-- requests wait for the slots that came back.
 create function app.record_tries(p_started jsonb, p_ended jsonb)
-returns table (run bigint, task_id text, map_index integer, try integer, name text, output jsonb)
-language plpgsql as $$
+returns table (inputs jsonb, waiting boolean) language plpgsql as $$
+declare
+  v_freed text[];
 begin
   -- The run's own word repeats all of this, so the commit need not wait for the disk.
   perform set_config('synchronous_commit', 'off', true);
@@ -31,12 +33,17 @@ begin
   where c.run = e.run and c.task_id = e.task_id and c.map_index = e.map_index and c.try = e.try and c.phase < 2
     and e.state in ('success', 'skipped');
 
-  delete from app.lease as l
-  using jsonb_to_recordset(p_ended) as e(run bigint, task_id text, map_index integer, try integer)
-  where l.run = e.run and l.task_id = e.task_id and l.map_index = e.map_index and l.try = e.try;
+  with freed as (
+    delete from app.lease as l
+    using jsonb_to_recordset(p_ended) as e(run bigint, task_id text, map_index integer, try integer)
+    where l.run = e.run and l.task_id = e.task_id and l.map_index = e.map_index and l.try = e.try
+    returning l.account
+  )
+  select array_agg(distinct f.account) into v_freed from freed f;
 
   return query
-  select s.run, s.task_id, s.map_index, s.try, i.key, o.output
+  select coalesce(jsonb_agg(jsonb_build_array(s.run, s.task_id, s.map_index, s.try, i.key, o.output)), '[]'),
+         exists (select from app.lease l where l.account = any (v_freed) and l.granted_at is null)
   from jsonb_to_recordset(p_started) as s(run bigint, task_id text, map_index integer, try integer, inputs jsonb)
   cross join lateral jsonb_each_text(s.inputs) as i(key, value)
   left join lateral (
@@ -175,6 +182,8 @@ declare
   v_run bigint;
   v_created bigint[] := '{}';
   v_runs bigint[] := '{}';
+  v_dag_ids text[] := '{}';
+  v_run_ids text[] := '{}';
 begin
   for r in
     select * from jsonb_to_recordset(p)
@@ -196,6 +205,8 @@ begin
       where k.dag_id = r.dag_id and k.logical_at = r.logical_at and k.fork = coalesce(r.fork, 0);
     end if;
     v_runs := v_runs || v_run;
+    v_dag_ids := v_dag_ids || r.dag_id;
+    v_run_ids := v_run_ids || r.run_id;
   end loop;
 
   perform pg_advisory_xact_lock(72, 2);
@@ -209,10 +220,11 @@ begin
     (select array_agg(distinct 'runs:' || d.dag_id) from app.dag_run d where d.run = any (v_created)),
     interval '5 seconds');
 
+  -- A run that the ledger had may be gone from dag_run by retention.
   return query
-  select d.dag_id, d.run_id, d.run, d.run = any (v_created),
-         exists (select from app.lease l where l.run = d.run and l.task_id = '' and l.granted_at is not null)
-  from unnest(v_runs) with ordinality as a(run, n) join app.dag_run d on d.run = a.run
+  select a.dag_id, a.run_id, a.run, a.run = any (v_created),
+         exists (select from app.lease l where l.run = a.run and l.task_id = '' and l.granted_at is not null)
+  from unnest(v_dag_ids, v_run_ids, v_runs) with ordinality as a(dag_id, run_id, run, n)
   order by a.n;
 end $$;
 
