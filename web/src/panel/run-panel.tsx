@@ -79,7 +79,7 @@ function RunBody({
         <dt>Kind</dt>
         <dd>
           {RUN_TYPE_WORD[run.runType]}
-          {run.triggeredBy === null ? "" : ` (${run.triggeredBy})`}
+          {run.triggeredBy === null || run.runType === "scheduled" ? "" : ` (${run.triggeredBy})`}
         </dd>
         <dt>Queued</dt>
         <dd className="number">
