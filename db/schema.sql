@@ -1,0 +1,530 @@
+-- The schema as all migrations leave it. Made by `npm run schema`; nothing runs it, a change of the schema shows here.
+-- Left out: the monthly partitions that app.ensure_partitions() makes, and the comments, which are in db/migrations/.
+
+create sequence app.run_counter as bigint;
+
+create table app.account (
+  key text not null,
+  slots integer not null,
+  description text not null default ''::text,
+  constraint account_pkey PRIMARY KEY (key),
+  constraint account_slots_check CHECK ((slots >= 0))
+);
+
+create table app.audit (
+  id bigint generated always as identity not null,
+  at timestamp with time zone not null default app.now(),
+  who text not null,
+  action text not null,
+  dag_id text,
+  run_id text,
+  detail jsonb not null default '{}'::jsonb,
+  constraint audit_pkey PRIMARY KEY (id)
+);
+CREATE INDEX audit_at ON app.audit USING btree (at DESC);
+
+create table app.bundle (
+  hash text not null,
+  code text not null,
+  source_map text,
+  created_at timestamp with time zone not null default app.now(),
+  constraint bundle_pkey PRIMARY KEY (hash)
+);
+
+create table app.cell (
+  run bigint not null,
+  task_id text not null,
+  map_index integer not null default '-1'::integer,
+  state text not null,
+  try integer not null default 0,
+  phase smallint not null default 0,
+  seq integer not null default 0,
+  queued_at timestamp with time zone,
+  started_at timestamp with time zone,
+  ended_at timestamp with time zone,
+  constraint cell_pkey PRIMARY KEY (run, task_id, map_index)
+) partition by range (run);
+
+create table app.dag (
+  dag_id text not null,
+  file text not null,
+  active boolean not null default true,
+  paused boolean not null default false,
+  pause_reason text,
+  paused_by text,
+  version bigint,
+  timetable jsonb not null,
+  timetable_hash text not null,
+  start_at timestamp with time zone,
+  end_at timestamp with time zone,
+  catchup boolean not null default false,
+  max_active_runs integer not null,
+  cursor_at timestamp with time zone,
+  next_due_at timestamp with time zone,
+  uncovered jsonb,
+  first_seen_at timestamp with time zone not null default app.now(),
+  switched_on_at timestamp with time zone not null default app.now(),
+  shard integer not null,
+  owner text not null default ''::text,
+  tags text[] not null default '{}'::text[],
+  description text not null default ''::text,
+  updated_at timestamp with time zone not null default app.now(),
+  constraint dag_pkey PRIMARY KEY (dag_id)
+);
+CREATE INDEX dag_due ON app.dag USING btree (next_due_at) WHERE (active AND (NOT paused) AND (next_due_at IS NOT NULL));
+
+create table app.dag_file (
+  path text not null,
+  checked_at timestamp with time zone not null,
+  duration_ms integer not null,
+  content_hash text,
+  error jsonb,
+  dag_ids text[] not null default '{}'::text[],
+  constraint dag_file_pkey PRIMARY KEY (path)
+);
+
+create table app.dag_run (
+  run bigint not null,
+  dag_id text not null,
+  run_id text not null,
+  run_type text not null,
+  logical_at timestamp with time zone not null,
+  start_at timestamp with time zone not null,
+  end_at timestamp with time zone not null,
+  state text not null,
+  version bigint not null,
+  conf jsonb not null default '{}'::jsonb,
+  triggered_by text,
+  queued_at timestamp with time zone not null default app.now(),
+  started_at timestamp with time zone,
+  ended_at timestamp with time zone,
+  reason text,
+  run_state jsonb,
+  constraint dag_run_pkey PRIMARY KEY (run)
+) partition by range (run);
+CREATE INDEX dag_run_by_date ON ONLY app.dag_run USING btree (dag_id, logical_at DESC, run DESC);
+CREATE INDEX dag_run_by_state ON ONLY app.dag_run USING btree (state, run DESC);
+CREATE INDEX dag_run_open ON ONLY app.dag_run USING btree (dag_id, state) WHERE (state = ANY (ARRAY['queued'::text, 'running'::text]));
+
+create table app.dag_version (
+  version bigint generated always as identity not null,
+  dag_id text not null,
+  number integer not null,
+  hash text not null,
+  graph jsonb not null,
+  bundle_hash text not null,
+  lock_hash text,
+  file text not null,
+  created_at timestamp with time zone not null default app.now(),
+  constraint dag_version_pkey PRIMARY KEY (version),
+  constraint dag_version_bundle_hash_fkey FOREIGN KEY (bundle_hash) REFERENCES app.bundle(hash),
+  constraint dag_version_dag_id_fkey FOREIGN KEY (dag_id) REFERENCES app.dag(dag_id),
+  constraint dag_version_dag_id_number_key UNIQUE (dag_id, number)
+);
+CREATE INDEX dag_version_hash ON app.dag_version USING btree (dag_id, hash);
+
+create table app.idempotency (
+  key text not null,
+  at timestamp with time zone not null default app.now(),
+  answer jsonb not null,
+  constraint idempotency_pkey PRIMARY KEY (key)
+);
+
+create table app.lease (
+  run bigint not null,
+  task_id text not null,
+  map_index integer not null default '-1'::integer,
+  try integer not null,
+  account text not null,
+  slots integer not null,
+  priority integer not null default 1,
+  seq bigint generated always as identity not null,
+  requested_at timestamp with time zone not null default app.now(),
+  granted_at timestamp with time zone,
+  told_at timestamp with time zone,
+  known boolean not null default false,
+  tell_after timestamp with time zone,
+  reason text,
+  reason_since timestamp with time zone,
+  constraint lease_pkey PRIMARY KEY (run, task_id, map_index, try),
+  constraint lease_slots_check CHECK ((slots >= 0))
+) with (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0);
+CREATE INDEX lease_untold ON app.lease USING btree (tell_after) WHERE ((granted_at IS NOT NULL) AND (NOT known));
+CREATE INDEX lease_used ON app.lease USING btree (account) INCLUDE (slots) WHERE (granted_at IS NOT NULL);
+CREATE INDEX lease_waiting ON app.lease USING btree (account, priority DESC, seq) WHERE (granted_at IS NULL);
+
+create table app.process (
+  id text not null,
+  kind text not null,
+  host text not null,
+  pid integer not null,
+  started_at timestamp with time zone not null,
+  seen_at timestamp with time zone not null,
+  constraint process_pkey PRIMARY KEY (id)
+);
+
+create table app.run_key (
+  dag_id text not null,
+  logical_at timestamp with time zone not null,
+  fork integer not null default 0,
+  run bigint not null,
+  constraint run_key_pkey PRIMARY KEY (dag_id, logical_at, fork)
+);
+
+create table app.schema_migration (
+  number integer not null,
+  name text not null,
+  at timestamp with time zone not null default now(),
+  constraint schema_migration_pkey PRIMARY KEY (number)
+);
+
+create table app.task_event (
+  run bigint not null,
+  seq integer not null,
+  task_id text not null,
+  map_index integer not null default '-1'::integer,
+  try integer not null,
+  state text not null,
+  at timestamp with time zone not null default app.now(),
+  detail jsonb,
+  constraint task_event_pkey PRIMARY KEY (run, seq)
+) partition by range (run);
+
+create table app.task_try (
+  run bigint not null,
+  task_id text not null,
+  map_index integer not null default '-1'::integer,
+  try integer not null,
+  state text not null,
+  worker text,
+  queued_at timestamp with time zone,
+  started_at timestamp with time zone,
+  ended_at timestamp with time zone,
+  error jsonb,
+  output jsonb,
+  constraint task_try_pkey PRIMARY KEY (run, task_id, map_index, try)
+) partition by range (run);
+
+CREATE OR REPLACE FUNCTION app.advance(p_runs bigint[], p_records jsonb, p_requests jsonb)
+ RETURNS TABLE(undecided boolean, grants jsonb)
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_accounts text[];
+  v_undecided boolean := false;
+begin
+  perform app.settle(p_records);
+
+  if jsonb_array_length(p_requests) > 0 then
+    insert into app.cell as c (run, task_id, map_index, state, try, phase, queued_at)
+    select r.run, r.task_id, r.map_index, 'queued', r.try, 0, app.now()
+    from jsonb_to_recordset(p_requests) as r(run bigint, task_id text, map_index integer, try integer)
+    order by r.run, r.task_id, r.map_index
+    on conflict on constraint cell_pkey do update
+      set state = 'queued', try = excluded.try, phase = 0, queued_at = excluded.queued_at, started_at = null, ended_at = null
+      where excluded.try > c.try;
+
+    perform pg_advisory_xact_lock(72, 2);
+    -- A repeat that comes late (its worker was thought dead) must not ask for a try that has ended.
+    insert into app.lease (run, task_id, map_index, try, account, slots, priority)
+    select r.run, r.task_id, r.map_index, r.try, r.account, r.slots, r.priority
+    from rows from (jsonb_to_recordset(p_requests)
+      as (run bigint, task_id text, map_index integer, try integer, account text, slots integer, priority integer))
+      with ordinality as r(run, task_id, map_index, try, account, slots, priority, n)
+    join app.cell c on c.run = r.run and c.task_id = r.task_id and c.map_index = r.map_index
+    where c.try = r.try and c.phase < 2
+    order by r.n
+    on conflict do nothing;
+
+    select array_agg(distinct r.account) into v_accounts
+    from jsonb_to_recordset(p_requests) as r(account text);
+    v_undecided := app.grant_free(v_accounts, interval '0');
+  end if;
+
+  return query
+  with asked as (
+    select r.run, r.task_id, r.map_index, r.try
+    from jsonb_to_recordset(p_requests) as r(run bigint, task_id text, map_index integer, try integer)
+  ), told as (
+    -- The answer may be lost (a killed worker, a slow one): unless the try has begun by then, the outbox tells again.
+    update app.lease as l set told_at = app.now(), tell_after = app.now() + interval '5 seconds'
+    where l.run = any (p_runs) and l.task_id <> '' and l.granted_at is not null and l.told_at is null
+    returning l.run, l.task_id, l.map_index, l.try
+  ), all_grants as (
+    select t.run, t.task_id, t.map_index, t.try from told t
+    union
+    select l.run, l.task_id, l.map_index, l.try from app.lease l join asked a using (run, task_id, map_index, try)
+    where l.granted_at is not null
+  )
+  select v_undecided, coalesce((select jsonb_agg(jsonb_build_array(g.run, g.task_id, g.map_index, g.try)) from all_grants g), '[]');
+end $function$;
+
+CREATE OR REPLACE FUNCTION app.close_run(p_run bigint, p_records jsonb, p_state text, p_reason text, p_run_state jsonb)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_dag text;
+begin
+  perform app.settle(p_records);
+  update app.dag_run r set state = p_state, ended_at = app.now(), run_state = p_run_state, reason = p_reason
+  where r.run = p_run and r.state in ('queued', 'running')
+  returning r.dag_id into v_dag;
+  if v_dag is null then
+    select r.dag_id into v_dag from app.dag_run r where r.run = p_run;
+  end if;
+  delete from app.lease l where l.run = p_run;
+  return exists (select from app.lease l where l.account = 'runs:' || v_dag and l.granted_at is null);
+end $function$;
+
+CREATE OR REPLACE FUNCTION app.create_runs(p jsonb)
+ RETURNS TABLE(dag_id text, run_id text, run bigint, created boolean, granted boolean)
+ LANGUAGE plpgsql
+AS $function$
+declare
+  r record;
+  v_run bigint;
+  v_created bigint[] := '{}';
+  v_runs bigint[] := '{}';
+  v_dag_ids text[] := '{}';
+  v_run_ids text[] := '{}';
+begin
+  for r in
+    select * from jsonb_to_recordset(p)
+      as x(dag_id text, run_id text, run_type text, logical_at timestamptz, fork integer, start_at timestamptz,
+           end_at timestamptz, version bigint, conf jsonb, who text)
+    order by x.dag_id, x.logical_at, x.fork
+  loop
+    insert into app.run_key as k (dag_id, logical_at, fork, run)
+    values (r.dag_id, r.logical_at, coalesce(r.fork, 0), app.new_run())
+    on conflict do nothing
+    returning k.run into v_run;
+    if v_run is not null then
+      insert into app.dag_run (run, dag_id, run_id, run_type, logical_at, start_at, end_at, state, version, conf, triggered_by, queued_at)
+      values (v_run, r.dag_id, r.run_id, r.run_type, r.logical_at, r.start_at, r.end_at, 'queued', r.version,
+              coalesce(r.conf, '{}'), r.who, app.now());
+      v_created := v_created || v_run;
+    else
+      select k.run into v_run from app.run_key k
+      where k.dag_id = r.dag_id and k.logical_at = r.logical_at and k.fork = coalesce(r.fork, 0);
+    end if;
+    v_runs := v_runs || v_run;
+    v_dag_ids := v_dag_ids || r.dag_id;
+    v_run_ids := v_run_ids || r.run_id;
+  end loop;
+
+  perform pg_advisory_xact_lock(72, 2);
+  insert into app.lease (run, task_id, try, account, slots, priority)
+  select d.run, '', 0, 'runs:' || d.dag_id, 1,
+         case d.run_type when 'manual' then 10 when 'backfill' then 1 else 5 end
+  from unnest(v_created) with ordinality as c(run, n) join app.dag_run d on d.run = c.run
+  order by c.n;
+
+  perform app.grant_free(
+    (select array_agg(distinct 'runs:' || d.dag_id) from app.dag_run d where d.run = any (v_created)),
+    interval '5 seconds');
+
+  -- A run that the ledger had may be gone from dag_run by retention.
+  return query
+  select a.dag_id, a.run_id, a.run, a.run = any (v_created),
+         exists (select from app.lease l where l.run = a.run and l.task_id = '' and l.granted_at is not null)
+  from unnest(v_dag_ids, v_run_ids, v_runs) with ordinality as a(dag_id, run_id, run, n)
+  order by a.n;
+end $function$;
+
+CREATE OR REPLACE FUNCTION app.end_gone_run(p_run bigint, p_reason text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+begin
+  update app.dag_run r set state = 'failed', ended_at = app.now(), reason = p_reason
+  where r.run = p_run and r.state in ('queued', 'running');
+  if not found then
+    delete from app.lease l where l.run = p_run;
+    return false;
+  end if;
+  update app.task_try t set state = 'cancelled', ended_at = app.now(),
+         error = jsonb_build_object('code', 'run_gone', 'message', p_reason)
+  where t.run = p_run and t.state = 'running';
+  update app.cell c set state = 'cancelled', phase = 3, ended_at = app.now()
+  where c.run = p_run and c.state in ('none', 'queued', 'running', 'deferred', 'up_for_retry');
+  delete from app.lease l where l.run = p_run;
+  return true;
+end $function$;
+
+CREATE OR REPLACE FUNCTION app.ensure_partitions(months integer DEFAULT 2)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  t text;
+  m timestamptz;
+  lo bigint;
+  hi bigint;
+  name text;
+begin
+  perform pg_advisory_xact_lock(72, 1);
+  foreach t in array array['dag_run', 'cell', 'task_try', 'task_event'] loop
+    for m in select generate_series(date_trunc('month', clock_timestamp() at time zone 'UTC') - interval '1 month',
+                                    date_trunc('month', clock_timestamp() at time zone 'UTC') + make_interval(months => months),
+                                    interval '1 month') at time zone 'UTC' loop
+      lo := (extract(epoch from m) * 1000)::bigint * 1000;
+      hi := (extract(epoch from (m at time zone 'UTC' + interval '1 month') at time zone 'UTC') * 1000)::bigint * 1000;
+      name := t || '_' || to_char(m at time zone 'UTC', 'YYYY_MM');
+      if to_regclass('app.' || name) is null then
+        execute format('create table app.%I partition of app.%I for values from (%s) to (%s)', name, t, lo, hi);
+        if t = 'cell' then
+          execute format('alter table app.%I set (fillfactor = 80)', name);
+        end if;
+      end if;
+    end loop;
+  end loop;
+end $function$;
+
+CREATE OR REPLACE FUNCTION app.grant_free(p_accounts text[], p_tell_after interval)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+declare
+  undecided boolean;
+begin
+  with account as (
+    select a.key, a.slots, a.slots - coalesce((select sum(l.slots) from app.lease l where l.account = a.key and l.granted_at is not null), 0) as free
+    from app.account a where a.key = any (p_accounts)
+  ), waiting as (
+    select l.run, l.task_id, l.map_index, l.try, l.account, a.free,
+           sum(l.slots) over (partition by l.account order by l.priority desc, l.seq) as upto
+    from account a cross join lateral (
+      select * from app.lease w where w.account = a.key and w.granted_at is null and w.slots <= a.slots
+      order by w.priority desc, w.seq limit greatest(a.free, 0) + 1
+    ) l
+  )
+  update app.lease as l
+  set granted_at = app.now(), reason = null, reason_since = null,
+      tell_after = app.now() + p_tell_after
+  from waiting w
+  where l.run = w.run and l.task_id = w.task_id and l.map_index = w.map_index and l.try = w.try
+    and l.granted_at is null and w.upto <= w.free;
+
+  select exists (select from app.lease l where l.account = any (p_accounts) and l.granted_at is null and l.reason is null) into undecided;
+  return undecided;
+end $function$;
+
+CREATE OR REPLACE FUNCTION app.new_run()
+ RETURNS bigint
+ LANGUAGE sql
+AS $function$
+  select (extract(epoch from clock_timestamp()) * 1000)::bigint * 1000 + nextval('app.run_counter') % 1000
+$function$;
+
+CREATE OR REPLACE FUNCTION app.now()
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select coalesce(nullif(current_setting('meridian.now', true), '')::timestamptz, clock_timestamp())
+$function$;
+
+CREATE OR REPLACE FUNCTION app.open_run(p_run bigint)
+ RETURNS TABLE(dag_id text, run_id text, run_type text, logical_at timestamp with time zone, start_at timestamp with time zone, end_at timestamp with time zone, version bigint, conf jsonb, state text, run_state jsonb)
+ LANGUAGE plpgsql
+AS $function$
+begin
+  update app.dag_run r set state = 'running', started_at = coalesce(r.started_at, app.now()), reason = null
+  where r.run = p_run and r.state in ('queued', 'running');
+  update app.lease l set told_at = app.now(), known = true where l.run = p_run and l.task_id = '' and not l.known;
+  return query
+  select r.dag_id, r.run_id, r.run_type, r.logical_at, r.start_at, r.end_at, r.version, r.conf, r.state, r.run_state
+  from app.dag_run r where r.run = p_run;
+end $function$;
+
+CREATE OR REPLACE FUNCTION app.record_tries(p_started jsonb, p_ended jsonb)
+ RETURNS TABLE(inputs jsonb, waiting boolean)
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_freed text[];
+begin
+  -- The run's own word repeats all of this, so the commit need not wait for the disk.
+  perform set_config('synchronous_commit', 'off', true);
+  insert into app.task_try as t (run, task_id, map_index, try, state, worker, started_at)
+  select s.run, s.task_id, s.map_index, s.try, 'running', s.worker, s.at
+  from jsonb_to_recordset(p_started) as s(run bigint, task_id text, map_index integer, try integer, worker text, at timestamptz)
+  on conflict do nothing;
+
+  insert into app.cell as c (run, task_id, map_index, state, try, phase, started_at)
+  select s.run, s.task_id, s.map_index, 'running', s.try, 1, s.at
+  from jsonb_to_recordset(p_started) as s(run bigint, task_id text, map_index integer, try integer, at timestamptz)
+  order by s.run, s.task_id, s.map_index
+  on conflict on constraint cell_pkey do update
+    set state = excluded.state, try = excluded.try, phase = 1, started_at = excluded.started_at, ended_at = null
+    where (excluded.try, excluded.phase) > (c.try, c.phase);
+
+  update app.task_try as t set state = e.state, ended_at = e.at, error = e.error, output = e.output
+  from jsonb_to_recordset(p_ended) as e(run bigint, task_id text, map_index integer, try integer, state text, at timestamptz, error jsonb, output jsonb)
+  where t.run = e.run and t.task_id = e.task_id and t.map_index = e.map_index and t.try = e.try and t.state = 'running';
+
+  -- Only what the run will certainly decide the same way; a failure may become a retry.
+  update app.cell as c set state = e.state, phase = 2, ended_at = e.at
+  from jsonb_to_recordset(p_ended) as e(run bigint, task_id text, map_index integer, try integer, state text, at timestamptz)
+  where c.run = e.run and c.task_id = e.task_id and c.map_index = e.map_index and c.try = e.try and c.phase < 2
+    and e.state in ('success', 'skipped');
+
+  with freed as (
+    delete from app.lease as l
+    using jsonb_to_recordset(p_ended) as e(run bigint, task_id text, map_index integer, try integer)
+    where l.run = e.run and l.task_id = e.task_id and l.map_index = e.map_index and l.try = e.try
+    returning l.account
+  )
+  select array_agg(distinct f.account) into v_freed from freed f;
+
+  return query
+  select coalesce(jsonb_agg(jsonb_build_array(s.run, s.task_id, s.map_index, s.try, i.key, o.output)), '[]'),
+         exists (select from app.lease l where l.account = any (v_freed) and l.granted_at is null)
+  from jsonb_to_recordset(p_started) as s(run bigint, task_id text, map_index integer, try integer, inputs jsonb)
+  cross join lateral jsonb_each_text(s.inputs) as i(key, value)
+  left join lateral (
+    select t.output from app.task_try t
+    where t.run = s.run and t.task_id = i.value and t.map_index = -1 and t.state = 'success'
+    order by t.try desc limit 1
+  ) o on true;
+end $function$;
+
+CREATE OR REPLACE FUNCTION app.settle(p jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if p is null or jsonb_array_length(p) = 0 then return; end if;
+
+  insert into app.task_event (run, seq, task_id, map_index, try, state, detail)
+  select r.run, r.seq, r.task_id, r.map_index, r.try, r.state,
+         case when r.try_state is not null then jsonb_build_object('try', r.try_state) end
+  from jsonb_to_recordset(p) as r(run bigint, seq integer, task_id text, map_index integer, try integer, state text, try_state text)
+  on conflict do nothing;
+
+  insert into app.task_try as t (run, task_id, map_index, try, state, ended_at, error, output)
+  select r.run, r.task_id, r.map_index, r.try, r.try_state, app.now(), r.error, r.output
+  from jsonb_to_recordset(p) as r(run bigint, task_id text, map_index integer, try integer, try_state text, error jsonb, output jsonb)
+  where r.try_state is not null
+  order by r.run, r.task_id, r.map_index, r.try
+  on conflict on constraint task_try_pkey do update
+    set state = excluded.state, ended_at = coalesce(t.ended_at, excluded.ended_at),
+        error = coalesce(excluded.error, t.error), output = coalesce(excluded.output, t.output)
+    where t.state is distinct from excluded.state or t.ended_at is null;
+
+  insert into app.cell as c (run, task_id, map_index, state, try, phase, seq, ended_at)
+  select distinct on (r.run, r.task_id, r.map_index) r.run, r.task_id, r.map_index, r.state, r.try, 3, r.seq, app.now()
+  from jsonb_to_recordset(p) as r(run bigint, seq integer, task_id text, map_index integer, try integer, state text)
+  order by r.run, r.task_id, r.map_index, r.seq desc
+  on conflict on constraint cell_pkey do update
+    set state = excluded.state, try = excluded.try, phase = 3, seq = excluded.seq,
+        ended_at = case when c.try = excluded.try then coalesce(c.ended_at, excluded.ended_at) else excluded.ended_at end
+    where (excluded.try, excluded.phase, excluded.seq) > (c.try, c.phase, c.seq);
+
+  delete from app.lease as l
+  using jsonb_to_recordset(p) as r(run bigint, task_id text, map_index integer, try integer)
+  where l.run = r.run and l.task_id = r.task_id and l.map_index = r.map_index and l.try = r.try and r.task_id <> '';
+end $function$;
+
+insert into app.account (key, slots, description) values ('pool:default_pool', 128, 'For tasks that name no pool');
