@@ -65,8 +65,8 @@ test.runIf(root)(
     copyWithoutLinks(theirs);
     const mine = join(open, "mine");
     const code = `
-    process.setgid(65534); process.setuid(65534);
     const { runnablePostgres } = await import(${JSON.stringify(new URL("../../../platform/embedded/postgres-binaries.ts", import.meta.url).href)});
+    process.setgroups([]); process.setgid(65534); process.setuid(65534);
     console.log(runnablePostgres(${JSON.stringify(theirs)}, undefined, ${JSON.stringify(mine)}));`;
     spawnSync("install", ["-d", "-o", "65534", mine]);
     const args = ["--import", import.meta.resolve("tsx"), "--input-type=module", "-e", code];
