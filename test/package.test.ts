@@ -1,0 +1,181 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import * as authoring from "meridian";
+import * as client from "meridian/client";
+import * as testing from "meridian/testing";
+import { beforeAll, describe, expect, it } from "vitest";
+import { BUNDLE_LIMIT_BYTES, withoutMap, workflowBundle } from "../worker/bundle.ts";
+
+const ROOT = fileURLToPath(new URL("../", import.meta.url));
+const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
+const manifest = JSON.parse(read("package.json")) as {
+  exports: Record<string, string>;
+  bin: Record<string, string>;
+  license: string;
+};
+
+/** Exported names of an entry file, types among them. */
+function namesOf(path: string): string[] {
+  const text = read(path).replaceAll(/\/\*[\s\S]*?\*\//g, "");
+  expect(text, `${path} exports by name only`).not.toMatch(/export\s+\*/);
+  return [...text.matchAll(/export\s+(?:type\s+)?\{([^}]*)\}/g)]
+    .flatMap((match) => match[1]!.split(","))
+    .map((name) => name.trim().replace(/^type\s+/, ""))
+    .filter((name) => name !== "")
+    .sort();
+}
+
+describe("F5: the published names; a new one is added here in the same review", () => {
+  it("there are three entries and one command", () => {
+    expect(manifest.exports).toEqual({
+      ".": "./authoring/index.ts",
+      "./client": "./client/index.ts",
+      "./testing": "./authoring/testing.ts",
+    });
+    expect(manifest.bin).toEqual({ meridian: "./cli/meridian.mjs" });
+    expect(manifest.license).toBe("Apache-2.0");
+  });
+
+  it("A1: meridian", () => {
+    expect(Object.keys(authoring).sort()).toEqual(["dag", "fail", "skip", "task"]);
+    expect(namesOf("authoring/index.ts")).toEqual([
+      "Dag",
+      "DagOptions",
+      "DateInput",
+      "Duration",
+      "InputValues",
+      "Inputs",
+      "Log",
+      "Output",
+      "Schedule",
+      "TaskBody",
+      "TaskContext",
+      "TaskDefaults",
+      "TaskOptions",
+      "TaskRef",
+      "TriggerRule",
+      "dag",
+      "fail",
+      "skip",
+      "task",
+    ]);
+  });
+
+  it("meridian/client", () => {
+    expect(Object.keys(client).sort()).toEqual(["createClient"]);
+    expect(namesOf("client/index.ts")).toEqual([
+      "ClientDeps",
+      "MeridianClient",
+      "TriggerRequest",
+      "TriggeredRun",
+      "createClient",
+    ]);
+  });
+
+  it("F1: meridian/testing", () => {
+    expect(Object.keys(testing).sort()).toEqual(["connectionsFrom", "runLocally"]);
+    expect(namesOf("authoring/testing.ts")).toEqual([
+      "LocalOptions",
+      "LocalRun",
+      "LocalTask",
+      "connectionsFrom",
+      "runLocally",
+    ]);
+  });
+
+  it("nothing else can be imported", async () => {
+    for (const name of ["meridian/core/run.ts", "meridian/db/runs.ts", "meridian/package.json"]) {
+      await expect(import(/* @vite-ignore */ name), name).rejects.toThrow();
+    }
+  });
+
+  // @ts-expect-error a body is no string
+  void (() => authoring.task("x", "no body"));
+  // @ts-expect-error an unknown option
+  void (() => authoring.dag("x", { shedule: "@daily" }, () => undefined));
+  // @ts-expect-error a client is made from what it needs
+  void (() => client.createClient({}));
+  // @ts-expect-error runs a DAG, not its id
+  void (() => testing.runLocally("hello"));
+});
+
+describe("C12: what a package would carry", () => {
+  it("sources, migrations, the page and the examples; no test, no bench, no data", () => {
+    const answer = JSON.parse(
+      execFileSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], {
+        cwd: ROOT,
+        encoding: "utf8",
+      }),
+    ) as { files: { path: string }[] }[];
+    const files = Object.values(answer)[0]!.files.map((file) => file.path);
+    const folders = [
+      ...new Set(files.filter((path) => path.includes("/")).map((path) => path.split("/")[0]!)),
+    ];
+    expect(folders.sort()).toEqual([
+      "activities",
+      "api",
+      "authoring",
+      "cli",
+      "client",
+      "core",
+      "dags",
+      "db",
+      "platform",
+      "processor",
+      "schedules",
+      "web",
+      "worker",
+      "workflows",
+    ]);
+    expect(files.filter((path) => !path.includes("/")).sort()).toEqual([
+      "CHANGELOG.md",
+      "LICENSE",
+      "README.md",
+      "package.json",
+    ]);
+    for (const path of [
+      "db/migrations/0001_first.sql",
+      "cli/meridian.mjs",
+      "dags/hello.ts",
+      "authoring/files.d.ts",
+    ]) {
+      expect(files).toContain(path);
+    }
+    expect(files.filter((path) => /\.test\.|fixtures|\.env|\.log$/.test(path))).toEqual([]);
+  });
+});
+
+describe("B3: the workflow bundle", () => {
+  let code: string;
+  beforeAll(async () => {
+    const warnings: string[] = [];
+    code = readFileSync(await workflowBundle((line) => warnings.push(line)), "utf8");
+    expect(warnings).toEqual([]);
+  }, 120_000);
+
+  it("has at most 600 kB without its map", () => {
+    expect(BUNDLE_LIMIT_BYTES).toBeLessThanOrEqual(600_000);
+    expect(withoutMap(code).length).toBeGreaterThan(100_000);
+    expect(withoutMap(code).length).toBeLessThanOrEqual(BUNDLE_LIMIT_BYTES);
+  });
+
+  it("holds our pure rules, Temporal's workflow half, and nothing else", () => {
+    const modules = [...code.matchAll(/^\/\*\*\*\/ "([^"]+)"/gm)].map((match) => match[1]!);
+    const ours = modules.filter((name) => !name.includes("node_modules/") && name.startsWith("./"));
+    expect(ours).toContain("./core/run.ts");
+    expect(ours.filter((name) => !/^\.\/(?:core|workflows)\//.test(name))).toEqual([]);
+    expect(ours.filter((name) => name.startsWith("./core/calendar/"))).toEqual([]);
+    const packages = modules
+      .filter((name) => name.includes("node_modules/"))
+      .map((name) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(name)![1]!);
+    expect([...new Set(packages)].sort()).toEqual([
+      "@temporalio/common",
+      "@temporalio/workflow",
+      "long",
+      "ms",
+      "nexus-rpc",
+    ]);
+  });
+});
