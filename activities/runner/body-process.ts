@@ -6,8 +6,8 @@ import type { FromPool, ToPool, Vitals } from "./messages.ts";
 import { bodyEnvironment, readLines, signalGroup } from "./process.ts";
 
 const NO_NEWS: Vitals = { silentMs: 0, taken: 0, current: 0, heapMb: 0 };
-/** Longer than a thread's own end takes (5 s); then the whole process is given up. */
-const END_MS = 8_000;
+/** Longer than a thread's own end takes (3 s); then the whole process is given up. */
+const END_MS = 6_000;
 const LAST_WORDS_MS = 500;
 
 export interface BodyProcessEvents {

@@ -10,7 +10,7 @@ const SPACE = 0x20;
 const LINE_END = 0x0a;
 
 /** One entry must not fill memory; more text is cut, and says so. */
-export const LINE_LIMIT = 8 * 1024 * 1024;
+const LINE_LIMIT = 8 * 1024 * 1024;
 
 export function formatLine({ at, level, text }: LogLine): string {
   const whole = text.length > LINE_LIMIT ? cut(text) : text;

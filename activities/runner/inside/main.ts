@@ -20,7 +20,7 @@ let ticks = 1;
 Atomics.store(port.cells, CELL.ticks, ticks);
 const timer = setInterval(() => {
   Atomics.store(port.cells, CELL.ticks, (ticks = (ticks + 1) | 0));
-  if (ticks % 8 === 0) {
+  if (ticks % 4 === 0) {
     Atomics.store(
       port.cells,
       CELL.heapMb,

@@ -32,6 +32,9 @@ class Pool {
     const thread = openThread(`bodies-${id}`, memoryMb, {
       onMessage: (message) => this.#post({ t: "from", id, message }),
       onEnd: (why) => {
+        // What it was doing at its end is known only from a last look.
+        const vitals = this.#threads.get(id)?.look(performance.now(), 0) ?? null;
+        if (vitals !== null) this.#post({ t: "vitals", id, vitals });
         this.#threads.delete(id);
         this.#post({ t: "ended", id, why });
       },

@@ -2,7 +2,7 @@ import { Worker } from "node:worker_threads";
 import { CELLS, type Ended, type FromHost, type ThreadData, type ToHost } from "../messages.ts";
 
 /** A thread inside native code (say `execSync`) cannot be interrupted; its bodies are not awaited longer than this. */
-const TERMINATE_MS = 5_000;
+const TERMINATE_MS = 3_000;
 const STUB = new URL("./start.mjs", import.meta.url);
 
 export interface ThreadEvents {

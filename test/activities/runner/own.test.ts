@@ -75,8 +75,10 @@ describe("runner: isolation own", () => {
       buffers:
         "async () => { const all = []; for (;;) { all.push(Buffer.alloc(16 * 2 ** 20, 1)); await sleep(5); } }",
     });
-    for (const task of ["heap", "buffers"]) {
-      const { outcome } = await ran(runner, code, task, { isolation: "own" });
+    const results = await Promise.all(
+      ["heap", "buffers"].map((task) => ran(runner, code, task, { isolation: "own" })),
+    );
+    for (const { outcome } of results) {
       expect(outcome).toMatchObject({
         kind: "failed",
         error: { code: "out_of_memory", message: "its process used more than its 96 MB of memory" },
