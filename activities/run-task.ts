@@ -31,6 +31,7 @@ export function createTaskActivities(deps: TaskActivitiesDeps): TaskActivities {
       const stopBeating = beat(input.info.lostAfterMs);
       const key = { run: input.info.run, task_id: input.taskId, map_index: input.mapIndex, try: input.try };
       const logKey = logKeyOf(input);
+      let logged = false;
       try {
         const started = deps.records.started({ ...key, worker: deps.workerId, at: now(), inputs: input.inputs });
         // A body without inputs need not wait for the database.
@@ -45,9 +46,13 @@ export function createTaskActivities(deps: TaskActivitiesDeps): TaskActivities {
             isolation: input.isolation,
           },
           cancellationSignal,
-          (line) => deps.logs.append(logKey, [line]),
+          (line) => {
+            logged = true;
+            deps.logs.append(logKey, [line]);
+          },
         );
-        deps.logs.append(logKey, [closingLine(outcome)]);
+        // A silent success leaves no log: the record says it all, and a file per try is dear.
+        if (logged || outcome.kind !== "success") deps.logs.append(logKey, [closingLine(outcome)]);
         await started;
         const large = isLarge(outcome);
         if (large) await storeOutput(deps.pool, key, outputOf(outcome));

@@ -69,14 +69,16 @@ async function interpret(
   while (progress.state === "running") {
     await condition(() => inbox.length > 0);
     const requests: SlotRequest[] = [];
+    const starts: { task: number; try: number }[] = [];
     let mustSettle = false;
+    let stop = false;
     for (const event of inbox.splice(0)) {
       const next = step(plan, progress, event);
       progress = next.progress;
       report(progress);
       for (const effect of next.effects) {
-        if (effect.kind === "start") tries.start(effect.task, effect.try);
-        else if (effect.kind === "stop") tries.stop(effect.task);
+        if (effect.kind === "start") starts.push(effect);
+        else if (effect.kind === "stop") stop = true;
         else if (effect.kind === "wait") tries.wait(effect.task, effect.try, effect.delayMs);
         else if (effect.kind === "request") requests.push(requestOf(plan, effect.task, effect.try));
         else if (effect.kind === "record") {
@@ -85,6 +87,8 @@ async function interpret(
         }
       }
     }
+    if (starts.length > 0) tries.start(starts);
+    if (stop) tries.stop();
     if (progress.state !== "running") break;
     if (requests.length > 0 || mustSettle) {
       const decisions = pending;

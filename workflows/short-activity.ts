@@ -16,16 +16,11 @@ const patient = proxyActivities<RunActivities>({
 });
 
 export const short: RunActivities = {
-  openRun: async (run) => await orPatient(() => local.openRun(run), () => patient.openRun(run)),
-  advance: async (input) => await orPatient(() => local.advance(input), () => patient.advance(input)),
-  closeRun: async (input) => await orPatient(() => local.closeRun(input), () => patient.closeRun(input)),
+  openRun: (run) => local.openRun(run).catch(orElse(() => patient.openRun(run))),
+  advance: (input) => local.advance(input).catch(orElse(() => patient.advance(input))),
+  closeRun: (input) => local.closeRun(input).catch(orElse(() => patient.closeRun(input))),
 };
 
-async function orPatient<T>(first: () => Promise<T>, then: () => Promise<T>): Promise<T> {
-  try {
-    return await first();
-  } catch (error) {
-    if (isCancellation(error)) throw error;
-    return await then();
-  }
+function orElse<T>(then: () => Promise<T>): (error: unknown) => Promise<T> {
+  return (error) => (isCancellation(error) ? Promise.reject(error) : then());
 }
