@@ -72,10 +72,17 @@ export class BodyProcess {
   async close(): Promise<void> {
     const child = this.#child;
     if (child === null) return;
+    // Whoever waits for this must live to see it.
+    this.hold(true);
     this.#child = null;
-    const gone = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+    let late: NodeJS.Timeout | undefined;
+    const gone = new Promise<void>((resolve) => {
+      child.once("exit", () => resolve());
+      late = setTimeout(resolve, END_MS);
+    });
     signalGroup(child, "SIGKILL");
-    await Promise.race([gone, new Promise((resolve) => setTimeout(resolve, END_MS).unref())]);
+    await gone;
+    clearTimeout(late);
   }
 
   #start(): ChildProcess {

@@ -94,12 +94,14 @@ class BodyRunner implements Runner {
     signal.addEventListener("abort", onAbort, { once: true });
     this.#attempts.add(attempt);
     this.#process.hold(true);
+    this.#watch.ref();
     void this.#begin(attempt);
     const outcome = await attempt.outcome;
     signal.removeEventListener("abort", onAbort);
     this.#attempts.delete(attempt);
     if (this.#attempts.size === 0) {
       this.#process.hold(false);
+      this.#watch.unref();
       this.#whenIdle();
     }
     return outcome;

@@ -330,8 +330,11 @@ describe("runner: outside the test runner", () => {
       const runner = createRunner({ threads: 1, codeFolder: import.meta.dirname, connections: {}, log: console.error });
       const job = { ...${JSON.stringify(jobOf(code, "one"))}, loadBundle: async () => ({ code: ${JSON.stringify(code)}, sourceMap: null }) };
       const outcome = await runner.run(job, new AbortController().signal, () => undefined);
+      const drained = createRunner({ threads: 1, codeFolder: import.meta.dirname, connections: {}, log: console.error });
+      await drained.run(job, new AbortController().signal, () => undefined);
+      await drained.drain(0);
       console.log(JSON.stringify({ inherits: error === null, outcome }));
-      // Not drained: idle threads keep no process alive.
+      // The first is not drained: idle threads keep no process alive.
     `;
     writeFileSync(join(folder, "main.mts"), main);
     const done = spawnSync(process.execPath, ["--import", "tsx", join(folder, "main.mts")], {
