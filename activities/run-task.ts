@@ -53,7 +53,6 @@ export function createTaskActivities(deps: TaskActivitiesDeps): TaskActivities {
         );
         // A silent success leaves no log: the record says it all, and a file per try is dear.
         if (logged || outcome.kind !== "success") deps.logs.append(logKey, [closingLine(outcome)]);
-        await started;
         const large = isLarge(outcome);
         if (large) await storeOutput(deps.pool, key, outputOf(outcome));
         const ended = deps.records.ended({

@@ -8,6 +8,8 @@ interface Entry {
 }
 
 const LIMIT = 500;
+/** A start without inputs may wait so long for company: a short body's start and end then go in one statement. */
+const START_WINDOW_MS = 10;
 const RETRY_MS = [100, 200, 500, 1000, 2000];
 
 /**
@@ -21,6 +23,7 @@ export class TryRecords {
   readonly #onFreed: () => void;
   #waiting: Entry[] = [];
   #busy = false;
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(pool: pg.Pool, onFreed: () => void, onError: (error: Error) => void) {
     this.#pool = pool;
@@ -28,24 +31,29 @@ export class TryRecords {
     this.#onError = onError;
   }
 
-  /** Resolves with the inputs asked for, once written. */
+  /** Resolves with the inputs asked for, once written. Written before any later record of this worker. */
   async started(row: StartedRow): Promise<Record<string, unknown>> {
-    return await this.#add({ kind: "started", row });
+    return await this.#add({ kind: "started", row }, Object.keys(row.inputs).length === 0 ? START_WINDOW_MS : 0);
   }
 
   /** Resolves once written; the slots are free then. */
   async ended(row: EndedRow): Promise<void> {
-    await this.#add({ kind: "ended", row });
+    await this.#add({ kind: "ended", row }, 0);
   }
 
-  async #add(item: Item): Promise<Record<string, unknown>> {
+  async #add(item: Item, withinMs: number): Promise<Record<string, unknown>> {
     return await new Promise((resolve) => {
       this.#waiting.push({ item, resolve });
-      if (!this.#busy) void this.#drain();
+      if (this.#busy) return;
+      if (withinMs === 0) void this.#drain();
+      else this.#timer ??= setTimeout(() => void this.#drain(), withinMs);
     });
   }
 
   async #drain(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (this.#busy) return;
     this.#busy = true;
     await Promise.resolve();
     for (let failures = 0; this.#waiting.length > 0; ) {

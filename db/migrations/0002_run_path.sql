@@ -125,6 +125,7 @@ create function app.advance(p_runs bigint[], p_records jsonb, p_requests jsonb)
 returns table (undecided boolean, grants jsonb) language plpgsql as $$
 declare
   v_accounts text[];
+  v_room boolean;
   v_undecided boolean := false;
 begin
   perform app.settle(p_records);
@@ -139,9 +140,24 @@ begin
       where excluded.try > c.try;
 
     perform pg_advisory_xact_lock(72, 2);
+    -- Free capacity for all of it and nobody ahead: granted as it is written.
+    select array_agg(a.account), coalesce(bool_and(a.room), false) into v_accounts, v_room
+    from (
+      select q.account,
+             acc.slots is not null
+               and not exists (select from app.lease w where w.account = q.account and w.granted_at is null)
+               and acc.slots >= q.slots
+                 + coalesce((select sum(l.slots) from app.lease l where l.account = q.account and l.granted_at is not null), 0) as room
+      from (
+        select r.account, sum(r.slots) as slots
+        from jsonb_to_recordset(p_requests) as r(account text, slots integer) group by r.account
+      ) q left join app.account acc on acc.key = q.account
+    ) a;
+
     -- A repeat that comes late (its worker was thought dead) must not ask for a try that has ended.
-    insert into app.lease (run, task_id, map_index, try, account, slots, priority)
-    select r.run, r.task_id, r.map_index, r.try, r.account, r.slots, r.priority
+    insert into app.lease (run, task_id, map_index, try, account, slots, priority, granted_at, tell_after)
+    select r.run, r.task_id, r.map_index, r.try, r.account, r.slots, r.priority,
+           case when v_room then app.now() end, app.now()
     from rows from (jsonb_to_recordset(p_requests)
       as (run bigint, task_id text, map_index integer, try integer, account text, slots integer, priority integer))
       with ordinality as r(run, task_id, map_index, try, account, slots, priority, n)
@@ -150,9 +166,9 @@ begin
     order by r.n
     on conflict do nothing;
 
-    select array_agg(distinct r.account) into v_accounts
-    from jsonb_to_recordset(p_requests) as r(account text);
-    v_undecided := app.grant_free(v_accounts, interval '0');
+    if not v_room then
+      v_undecided := app.grant_free(v_accounts, interval '0');
+    end if;
   end if;
 
   return query
