@@ -1,0 +1,70 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { DAG_OPTIONS, TASK_DEFAULTS, TASK_OPTIONS, type Option } from "../../authoring/options.ts";
+import { connectionVariable } from "../../authoring/connection.ts";
+import { SETTINGS } from "../../platform/config.ts";
+
+export const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+
+/** Every text for people, relative to the root. */
+export const DOCUMENTS: readonly string[] = [
+  "README.md",
+  "CONTRIBUTING.md",
+  "CHANGELOG.md",
+  "bench/README.md",
+  ...readdirSync(join(ROOT, "docs"), { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => `docs/${name}`)
+    .sort(),
+];
+
+export const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
+
+/** The document with its generated parts as they are to be. */
+export function withGenerated(text: string): string {
+  return text
+    .replaceAll(
+      /(<!-- from: (\S+) -->\n```ts\n)[\s\S]*?(```)/g,
+      (_, open: string, path: string, close: string) => {
+        return `${open}${read(path)}${close}`;
+      },
+    )
+    .replaceAll(/(<!-- settings -->\n)[\s\S]*?(<!-- \/settings -->)/g, (_, open: string, close: string) => {
+      return `${open}\n${settingsTable()}\n\n${close}`;
+    })
+    .replaceAll(
+      /(<!-- options: (dag|task) -->\n)[\s\S]*?(<!-- \/options -->)/g,
+      (_, open: string, which: "dag" | "task", close: string) =>
+        `${open}\n${optionsTable(which)}\n\n${close}`,
+    );
+}
+
+function settingsTable(): string {
+  const rows = Object.values(SETTINGS).map(({ env, default: fallback, help }) => [
+    `\`${env}\``,
+    fallback,
+    help,
+  ]);
+  rows.push([`\`${connectionVariable("name")}\``, "none", "connection `name` for task bodies"]);
+  return table(["name", "default", "what"], rows);
+}
+
+function optionsTable(which: "dag" | "task"): string {
+  const options: Readonly<Record<string, Option<unknown>>> = which === "dag" ? DAG_OPTIONS : TASK_OPTIONS;
+  return table(
+    ["option", "default", "unit", "what"],
+    Object.entries(options).map(([name, { fallback, unit, doc }]) => [
+      `\`${name}\`${name in TASK_DEFAULTS && which === "task" ? " †" : ""}`,
+      JSON.stringify(fallback),
+      unit ?? "",
+      doc,
+    ]),
+  );
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+  return [line(head), `|${"---|".repeat(head.length)}`, ...rows.map(line)].join("\n");
+}
