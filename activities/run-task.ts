@@ -33,7 +33,12 @@ export function createTaskActivities(deps: TaskActivitiesDeps): TaskActivities {
       const logKey = logKeyOf(input);
       let logged = false;
       try {
-        const started = deps.records.started({ ...key, worker: deps.workerId, at: now(), inputs: input.inputs });
+        const started = deps.records.started({
+          ...key,
+          worker: deps.workerId,
+          at: now(),
+          inputs: input.inputs,
+        });
         // A body without inputs need not wait for the database.
         const inputs = Object.keys(input.inputs).length === 0 ? {} : await started;
         const outcome = await deps.runner.run(
@@ -85,7 +90,13 @@ function beat(lostAfterMs: number): () => void {
 
 function contextOf(input: RunTaskInput): BodyContext {
   const { bundleHash: _hash, lostAfterMs: _lost, taskQueue: _queue, ...info } = input.info;
-  return { ...info, taskId: input.taskId, mapIndex: input.mapIndex, try: input.try, maxTries: input.maxTries };
+  return {
+    ...info,
+    taskId: input.taskId,
+    mapIndex: input.mapIndex,
+    try: input.try,
+    maxTries: input.maxTries,
+  };
 }
 
 function logKeyOf(input: RunTaskInput): LogKey {
@@ -105,7 +116,11 @@ function closingLine(outcome: BodyOutcome): LogLine {
       return { at, level: "info", text: "the try succeeded" };
     case "failed":
     case "timed_out":
-      return { at, level: "error", text: outcome.error.stack ?? `${outcome.error.code}: ${outcome.error.message}` };
+      return {
+        at,
+        level: "error",
+        text: outcome.error.stack ?? `${outcome.error.code}: ${outcome.error.message}`,
+      };
     case "skipped":
     case "cancelled":
     case "requeued":

@@ -33,7 +33,10 @@ export class TryRecords {
 
   /** Resolves with the inputs asked for, once written. Written before any later record of this worker. */
   async started(row: StartedRow): Promise<Record<string, unknown>> {
-    return await this.#add({ kind: "started", row }, Object.keys(row.inputs).length === 0 ? START_WINDOW_MS : 0);
+    return await this.#add(
+      { kind: "started", row },
+      Object.keys(row.inputs).length === 0 ? START_WINDOW_MS : 0,
+    );
   }
 
   /** Resolves once written; the slots are free then. */
@@ -56,7 +59,7 @@ export class TryRecords {
     if (this.#busy) return;
     this.#busy = true;
     await Promise.resolve();
-    for (let failures = 0; this.#waiting.length > 0; ) {
+    for (let failures = 0; this.#waiting.length > 0;) {
       const batch = this.#waiting.slice(0, LIMIT);
       try {
         await this.#write(batch);
@@ -64,7 +67,9 @@ export class TryRecords {
         failures = 0;
       } catch (error) {
         this.#onError(error as Error);
-        await new Promise((resolve) => setTimeout(resolve, RETRY_MS[Math.min(failures, RETRY_MS.length - 1)]));
+        await new Promise((resolve) =>
+          setTimeout(resolve, RETRY_MS[Math.min(failures, RETRY_MS.length - 1)]),
+        );
         failures += 1;
       }
     }

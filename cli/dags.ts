@@ -21,26 +21,33 @@ export function dagCommands(program: Command): void {
     .action(async ({ output, search }: Output & { search?: string }) => {
       const api = apiClient(readConfig());
       const rows = [];
-      for (let after: string | undefined, more = true; more; ) {
-        const answer = await api.dags.$get({ query: { limit: "1000", ...(search && { search }), ...(after && { after }) } });
+      for (let after: string | undefined, more = true; more;) {
+        const answer = await api.dags.$get({
+          query: { limit: "1000", ...(search && { search }), ...(after && { after }) },
+        });
         const page = await answer.json();
         rows.push(...page.dags);
         after = page.after ?? undefined;
         more = page.after !== null;
       }
-      const shown = output === "json" ? rows : rows.map((dag) => ({ ...dag, lastRun: dag.lastRuns.at(-1)?.state ?? null }));
+      const shown =
+        output === "json"
+          ? rows
+          : rows.map((dag) => ({ ...dag, lastRun: dag.lastRuns.at(-1)?.state ?? null }));
       printRows(shown, output, ["dagId", "schedule", "paused", "nextDueAt", "lastRun", "owner"]);
     });
   withOutput(dags.command("trigger <dag>").description("create and start a run"))
     .option("--logical-date <instant>", "ISO instant; default: now")
     .option("--conf <json>", "JSON object handed to the tasks as `conf`", "{}")
-    .action(async (dag: string, { output, logicalDate, conf }: Output & { logicalDate?: string; conf: string }) => {
-      const dagId = checkRequestedId("dag", dag);
-      const api = apiClient(readConfig());
-      const json = { conf: jsonObject(conf), ...(logicalDate && { logicalDate }) };
-      const run = await (await api.dags[":dagId"].runs.$post({ param: { dagId }, json })).json();
-      printRows([run], output, ["dagId", "runId", "state", "workflowId"]);
-    });
+    .action(
+      async (dag: string, { output, logicalDate, conf }: Output & { logicalDate?: string; conf: string }) => {
+        const dagId = checkRequestedId("dag", dag);
+        const api = apiClient(readConfig());
+        const json = { conf: jsonObject(conf), ...(logicalDate && { logicalDate }) };
+        const run = await (await api.dags[":dagId"].runs.$post({ param: { dagId }, json })).json();
+        printRows([run], output, ["dagId", "runId", "state", "workflowId"]);
+      },
+    );
   for (const action of ["pause", "unpause"] as const) {
     dags
       .command(`${action} <dag>`)
@@ -49,7 +56,8 @@ export function dagCommands(program: Command): void {
       .action(async (dag: string, { reason }: { reason?: string }) => {
         const param = { dagId: checkRequestedId("dag", dag) };
         const one = apiClient(readConfig()).dags[":dagId"];
-        if (action === "pause") await one.pause.$post({ param, json: reason === undefined ? {} : { reason } });
+        if (action === "pause")
+          await one.pause.$post({ param, json: reason === undefined ? {} : { reason } });
         else await one.unpause.$post({ param });
         console.log(`${dag} is ${action}d`);
       });
@@ -66,16 +74,23 @@ export function dagCommands(program: Command): void {
 }
 
 function withOutput(command: Command): Command {
-  return command.option("--output <format>", "table or json", (value) => {
-    if (value !== "table" && value !== "json") throw new Refused("bad_option", `--output ${value}: expected table or json`);
-    return value;
-  }, "table");
+  return command.option(
+    "--output <format>",
+    "table or json",
+    (value) => {
+      if (value !== "table" && value !== "json")
+        throw new Refused("bad_option", `--output ${value}: expected table or json`);
+      return value;
+    },
+    "table",
+  );
 }
 
 function jsonObject(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text);
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+    if (typeof value === "object" && value !== null && !Array.isArray(value))
+      return value as Record<string, unknown>;
   } catch {
     // Told below.
   }
@@ -89,7 +104,10 @@ async function testDag(
   const config = readConfig();
   const dags = await loadDags(file, resolve(config.home));
   const ids = dags.map((dag) => dag.graph.dagId);
-  const dag = options.dag === undefined && dags.length === 1 ? dags[0] : dags.find(({ graph }) => graph.dagId === options.dag);
+  const dag =
+    options.dag === undefined && dags.length === 1
+      ? dags[0]
+      : dags.find(({ graph }) => graph.dagId === options.dag);
   if (dag === undefined) {
     throw new NotFound(
       "no_dag",
@@ -103,7 +121,8 @@ async function testDag(
     logicalAt: options.interval,
     conf: jsonObject(options.conf),
     connection: connectionsFrom(config.env),
-    log: (taskId, { level, text }) => (quiet ? undefined : console.log(`${taskId.padEnd(16)} ${level.padEnd(5)} ${text}`)),
+    log: (taskId, { level, text }) =>
+      quiet ? undefined : console.log(`${taskId.padEnd(16)} ${level.padEnd(5)} ${text}`),
     onState: (taskId, state) => (quiet ? undefined : console.log(`${taskId.padEnd(16)} → ${state}`)),
   });
   if (!quiet) console.log(`\n${run.dagId} ${run.runId}: ${run.state}`);

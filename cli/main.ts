@@ -24,7 +24,9 @@ export function createProgram(): Command {
     .showHelpAfterError();
   program
     .command("start")
-    .description("the whole product in one process group: embedded PostgreSQL and Temporal, worker, processor, API, page")
+    .description(
+      "the whole product in one process group: embedded PostgreSQL and Temporal, worker, processor, API, page",
+    )
     .action(async () => await start(readConfig()));
   program
     .command("dev")
@@ -38,8 +40,14 @@ export function createProgram(): Command {
     .command("setup")
     .description("register search attributes and clock Schedules in the Temporal namespace")
     .action(async () => await runSetup(readConfig()));
-  program.command("worker").description("run tasks and workflows").action(async () => await runWorker(readConfig()));
-  program.command("api").description("serve the API and the page").action(async () => await runApi(readConfig()));
+  program
+    .command("worker")
+    .description("run tasks and workflows")
+    .action(async () => await runWorker(readConfig()));
+  program
+    .command("api")
+    .description("serve the API and the page")
+    .action(async () => await runApi(readConfig()));
   program
     .command("processor")
     .description("watch the DAG folder and store versions")

@@ -10,7 +10,11 @@ export function printRows(rows: readonly object[], format: Format, columns: read
   }
   const cells = rows.map((row) => columns.map((column) => textOf((row as Record<string, unknown>)[column])));
   const widths = columns.map((column, i) => Math.max(column.length, ...cells.map((cell) => cell[i]!.length)));
-  const line = (values: readonly string[]): string => values.map((value, i) => value.padEnd(widths[i]!)).join("  ").trimEnd();
+  const line = (values: readonly string[]): string =>
+    values
+      .map((value, i) => value.padEnd(widths[i]!))
+      .join("  ")
+      .trimEnd();
   console.log(line(columns));
   for (const row of cells) console.log(line(row));
 }

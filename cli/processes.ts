@@ -7,7 +7,11 @@ import { openCheckedPool, openLogs, openPool, openTemporal } from "./resources.t
 import { setUpTemporal } from "./setup.ts";
 
 /** Each process has one shape: config → resources → services → run until killed. Several of each may run. */
-async function process_(name: string, config: Config, body: (shared: Shared) => Promise<string>): Promise<void> {
+async function process_(
+  name: string,
+  config: Config,
+  body: (shared: Shared) => Promise<string>,
+): Promise<void> {
   const log = createLog(config.logLevel, name);
   const life = new Life(log);
   const killed = untilKilled((signal) => log.info(`${signal}: stopping`));

@@ -20,8 +20,9 @@ export async function openPool(config: Config, life: Life, log: Log, name: strin
       "DATABASE_URL is not set: name the PostgreSQL database of Meridian, or use `npm start`, which brings its own",
     );
   }
-  const pool = createPool({ url, max: config.databaseConnections, applicationName: `meridian-${name}` }, (error) =>
-    log.warn({ err: error }, "a database connection broke"),
+  const pool = createPool(
+    { url, max: config.databaseConnections, applicationName: `meridian-${name}` },
+    (error) => log.warn({ err: error }, "a database connection broke"),
   );
   life.onEnd("database connections", async () => await pool.end());
   await checkDatabase(pool, url);

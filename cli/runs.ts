@@ -15,11 +15,16 @@ export function runCommands(program: Command): void {
     .option("--output <format>", "table or json", "table")
     .action(async (dag: string | undefined, options: { state?: string; limit: string; output: Format }) => {
       const api = apiClient(readConfig());
-      const query = { limit: options.limit, ...(options.state && { state: options.state }) } as Record<string, string>;
+      const query = { limit: options.limit, ...(options.state && { state: options.state }) } as Record<
+        string,
+        string
+      >;
       const answer =
         dag === undefined
           ? await (await api.runs.$get({ query })).json()
-          : await (await api.dags[":dagId"].runs.$get({ param: { dagId: checkRequestedId("dag", dag) }, query })).json();
+          : await (
+              await api.dags[":dagId"].runs.$get({ param: { dagId: checkRequestedId("dag", dag) }, query })
+            ).json();
       printRows(answer.runs, options.output, ["dagId", "runId", "runType", "state", "startedAt", "endedAt"]);
     });
   runs

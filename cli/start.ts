@@ -17,7 +17,9 @@ export async function start(given: Config): Promise<void> {
   const log = createLog(given.logLevel === "info" ? "warn" : given.logLevel, "meridian");
   const life = new Life(log);
   say(`Meridian ${VERSION} is starting …`);
-  const stopped = untilKilled((signal) => say(`\n${signal}: stopping; tries in flight get ${given.drainMs / 1000} s (again to end at once)`));
+  const stopped = untilKilled((signal) =>
+    say(`\n${signal}: stopping; tries in flight get ${given.drainMs / 1000} s (again to end at once)`),
+  );
   try {
     const building = [buildIfStale(say), workflowBundle(say)];
     for (const build of building) build.catch(() => undefined);

@@ -44,7 +44,10 @@ export async function migrate(pool: pg.Pool): Promise<readonly number[]> {
     for (const m of migrations()) {
       if (done.has(m.number)) continue;
       await client.query(m.sql);
-      await client.query("insert into app.schema_migration (number, name) values ($1, $2)", [m.number, m.name]);
+      await client.query("insert into app.schema_migration (number, name) values ($1, $2)", [
+        m.number,
+        m.name,
+      ]);
       applied.push(m.number);
     }
     await client.query("select app.ensure_partitions()");
@@ -54,7 +57,9 @@ export async function migrate(pool: pg.Pool): Promise<readonly number[]> {
 
 /** Refuses to run on a database that newer code has migrated. */
 export async function checkSchema(pool: pg.Pool): Promise<void> {
-  const { rows } = await pool.query<{ number: number | null }>("select max(number) as number from app.schema_migration");
+  const { rows } = await pool.query<{ number: number | null }>(
+    "select max(number) as number from app.schema_migration",
+  );
   refuseNewer(rows[0]?.number ?? 0);
 }
 

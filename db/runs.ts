@@ -80,14 +80,18 @@ export interface VersionRow {
 
 /** A stored version's graph and code hash. */
 export async function versionOf(db: Db, version: number): Promise<VersionRow | null> {
-  const { rows } = await db.query<VersionRow>("select graph, bundle_hash from app.dag_version where version = $1", [
-    version,
-  ]);
+  const { rows } = await db.query<VersionRow>(
+    "select graph, bundle_hash from app.dag_version where version = $1",
+    [version],
+  );
   return rows[0] ?? null;
 }
 
 /** A bundle's code and source map by hash. */
-export async function bundleOf(db: Db, hash: string): Promise<{ code: string; source_map: string | null } | null> {
+export async function bundleOf(
+  db: Db,
+  hash: string,
+): Promise<{ code: string; source_map: string | null } | null> {
   const { rows } = await db.query<{ code: string; source_map: string | null }>(
     "select code, source_map from app.bundle where hash = $1",
     [hash],

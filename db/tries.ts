@@ -44,10 +44,10 @@ export async function recordTries(
   started: readonly StartedRow[],
   ended: readonly EndedRow[],
 ): Promise<Recorded> {
-  const { rows } = await db.query<{ inputs: [number, string, number, number, string, unknown][]; waiting: boolean }>(
-    "select * from app.record_tries($1, $2)",
-    [JSON.stringify(started), JSON.stringify(ended)],
-  );
+  const { rows } = await db.query<{
+    inputs: [number, string, number, number, string, unknown][];
+    waiting: boolean;
+  }>("select * from app.record_tries($1, $2)", [JSON.stringify(started), JSON.stringify(ended)]);
   const { inputs, waiting } = rows[0]!;
   return {
     waiting,

@@ -4,5 +4,8 @@ export type Log = Logger;
 
 /** The process log: JSON lines on stderr, so that stdout stays for answers. */
 export function createLog(level: string, name: string): Log {
-  return pino({ level, name, base: null, timestamp: pino.stdTimeFunctions.isoTime }, pino.destination({ dest: 2, sync: true }));
+  return pino(
+    { level, name, base: null, timestamp: pino.stdTimeFunctions.isoTime },
+    pino.destination({ dest: 2, sync: true }),
+  );
 }

@@ -6,7 +6,12 @@ import type { Config } from "./config.ts";
 
 type TemporalConfig = Pick<
   Config,
-  "temporalNamespace" | "temporalApiKey" | "temporalTls" | "temporalTlsCert" | "temporalTlsKey" | "temporalTlsCa"
+  | "temporalNamespace"
+  | "temporalApiKey"
+  | "temporalTls"
+  | "temporalTlsCert"
+  | "temporalTlsKey"
+  | "temporalTlsCa"
 >;
 
 function options(config: TemporalConfig, address: string) {

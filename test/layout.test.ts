@@ -49,7 +49,10 @@ function problem(folder: string, { file, target, typeOnly }: Import): string | n
     if (typeOnly && rule.typesOnly?.includes(other)) return null;
     return `${file} imports ${target}: ${folder}/ may not import ${other}/${typeOnly ? "" : " (as a value)"}`;
   }
-  const allowed = rule.packages.some((name) => target === name || target.startsWith(name.endsWith("/") || name.endsWith(":") ? name : `${name}/`));
+  const allowed = rule.packages.some(
+    (name) =>
+      target === name || target.startsWith(name.endsWith("/") || name.endsWith(":") ? name : `${name}/`),
+  );
   return allowed ? null : `${file} imports ${target}: not among the packages of ${folder}/`;
 }
 
@@ -65,8 +68,12 @@ describe("layout: imports go one way", () => {
     const bad = { file: "core/x.ts", target: "../db/runs.ts", typeOnly: false };
     expect(problem("core", bad)).toContain("may not import db/");
     expect(problem("workflows", { file: "workflows/x.ts", target: "zod", typeOnly: false })).toContain("zod");
-    expect(problem("workflows", { file: "workflows/x.ts", target: "../activities/types.ts", typeOnly: false })).not.toBeNull();
-    expect(problem("workflows", { file: "workflows/x.ts", target: "../activities/types.ts", typeOnly: true })).toBeNull();
+    expect(
+      problem("workflows", { file: "workflows/x.ts", target: "../activities/types.ts", typeOnly: false }),
+    ).not.toBeNull();
+    expect(
+      problem("workflows", { file: "workflows/x.ts", target: "../activities/types.ts", typeOnly: true }),
+    ).toBeNull();
   });
 });
 
@@ -87,7 +94,9 @@ describe("layout: core and workflows are deterministic", () => {
         const rules: readonly [RegExp, string][] = path.includes("core/calendar")
           ? FORBIDDEN
           : [...FORBIDDEN, [/\bIntl\./, "time-zone data"]];
-        return rules.filter(([pattern]) => pattern.test(text)).map(([, what]) => `${relative(ROOT, path)}: ${what}`);
+        return rules
+          .filter(([pattern]) => pattern.test(text))
+          .map(([, what]) => `${relative(ROOT, path)}: ${what}`);
       });
       expect(found).toEqual([]);
     });

@@ -14,7 +14,14 @@ mkdirSync(folder, { recursive: true });
 
 const run = spawnSync(
   process.execPath,
-  [join(root, "node_modules/vitest/vitest.mjs"), "run", "--reporter=default", "--reporter=json", `--outputFile.json=${report}`, ...rest],
+  [
+    join(root, "node_modules/vitest/vitest.mjs"),
+    "run",
+    "--reporter=default",
+    "--reporter=json",
+    `--outputFile.json=${report}`,
+    ...rest,
+  ],
   { cwd: root, stdio: "inherit", env: { ...process.env, ...(full ? { MERIDIAN_TEST_FULL: "1" } : {}) } },
 );
 
@@ -26,7 +33,9 @@ try {
   passed = result.numPassedTests;
   skipped = result.numPendingTests + result.numTodoTests;
   // A file that could not be loaded has no tests to count; it has failed all the same.
-  const unloaded = result.testResults.filter((file) => file.status === "failed" && file.assertionResults.length === 0);
+  const unloaded = result.testResults.filter(
+    (file) => file.status === "failed" && file.assertionResults.length === 0,
+  );
   failed = result.numFailedTests + unloaded.length;
   for (const file of result.testResults) {
     for (const test of file.assertionResults) {

@@ -23,11 +23,16 @@ export async function workflowBundle(log: (line: string) => void): Promise<strin
   });
   const plain = withoutMap(code);
   if (plain.length > BUNDLE_LIMIT_BYTES) {
-    throw new Error(`the workflow bundle has ${plain.length} bytes, more than ${BUNDLE_LIMIT_BYTES}: something large is imported`);
+    throw new Error(
+      `the workflow bundle has ${plain.length} bytes, more than ${BUNDLE_LIMIT_BYTES}: something large is imported`,
+    );
   }
   mkdirSync(dirname(BUNDLE), { recursive: true });
   // Written whole, then moved: several processes may be at it.
-  for (const [path, content] of [[BUNDLE, code], [STAMP, stamp]] as const) {
+  for (const [path, content] of [
+    [BUNDLE, code],
+    [STAMP, stamp],
+  ] as const) {
     const temporary = `${path}.${process.pid}`;
     writeFileSync(temporary, content);
     renameSync(temporary, path);

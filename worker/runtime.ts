@@ -17,6 +17,8 @@ export function installRuntime(log: Log): void {
   };
   Runtime.install({
     shutdownSignals: [],
-    logger: new DefaultLogger("INFO", ({ level, message, meta }) => write[level](meta ?? {}, `temporal: ${message}`)),
+    logger: new DefaultLogger("INFO", ({ level, message, meta }) =>
+      write[level](meta ?? {}, `temporal: ${message}`),
+    ),
   });
 }

@@ -50,7 +50,11 @@ export async function dagRun(input: DagRunInput): Promise<DagRunResult> {
 
   if (cancelled && result.state === "cancelled") throw new CancelledFailure("the run was cancelled");
   if (result.state === "failed") {
-    throw ApplicationFailure.nonRetryable(`run ${input.runId} of dag ${input.dagId} failed`, "run_failed", result.tasks);
+    throw ApplicationFailure.nonRetryable(
+      `run ${input.runId} of dag ${input.dagId} failed`,
+      "run_failed",
+      result.tasks,
+    );
   }
   return result;
 }
@@ -97,7 +101,13 @@ async function interpret(
     }
   }
   tries.end();
-  await short.closeRun({ run, decisions: pending, state: progress.state, reason: progress.cancelled, progress });
+  await short.closeRun({
+    run,
+    decisions: pending,
+    state: progress.state,
+    reason: progress.cancelled,
+    progress,
+  });
   return progress;
 }
 

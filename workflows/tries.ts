@@ -42,7 +42,8 @@ export class Tries {
         for (const { task, try: number } of tries) {
           this.#runTask(task, number).then(
             (outcome) => this.#push({ kind: "ended", task, try: number, outcome }),
-            (error: unknown) => this.#push({ kind: "ended", task, try: number, outcome: outcomeOfFailure(error) }),
+            (error: unknown) =>
+              this.#push({ kind: "ended", task, try: number, outcome: outcomeOfFailure(error) }),
           );
         }
       })

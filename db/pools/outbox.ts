@@ -52,6 +52,11 @@ export async function markTold(db: Db, grants: readonly UntoldGrant[]): Promise<
     `update app.lease l set told_at = app.now(), known = true
      from unnest($1::bigint[], $2::text[], $3::integer[], $4::integer[]) as g(run, task_id, map_index, try)
      where l.run = g.run and l.task_id = g.task_id and l.map_index = g.map_index and l.try = g.try`,
-    [grants.map((g) => g.run), grants.map((g) => g.task_id), grants.map((g) => g.map_index), grants.map((g) => g.try)],
+    [
+      grants.map((g) => g.run),
+      grants.map((g) => g.task_id),
+      grants.map((g) => g.map_index),
+      grants.map((g) => g.try),
+    ],
   );
 }

@@ -43,7 +43,10 @@ export async function admissionPass(pool: pg.Pool): Promise<number> {
     }
     if (granted.length > 0) await grant(client, granted);
     if (reasons.size > 0) await explain(client, reasons);
-    await explainRest(client, accounts.map((account) => account.key));
+    await explainRest(
+      client,
+      accounts.map((account) => account.key),
+    );
     return granted.length;
   });
 }

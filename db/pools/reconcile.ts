@@ -37,6 +37,9 @@ export async function freeEndedTries(db: Db, quietMs: number): Promise<number> {
  * reason, what was open in it as cancelled, and its leases come back. Does nothing to a run that ended in order.
  */
 export async function endGoneRun(db: Db, run: number, reason: string): Promise<boolean> {
-  const { rows } = await db.query<{ ended: boolean }>("select app.end_gone_run($1, $2) as ended", [run, reason]);
+  const { rows } = await db.query<{ ended: boolean }>("select app.end_gone_run($1, $2) as ended", [
+    run,
+    reason,
+  ]);
   return rows[0]!.ended;
 }

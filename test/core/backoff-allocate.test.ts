@@ -73,7 +73,20 @@ describe("K68: ids", () => {
     );
   });
   it("K69: nothing that leaves a folder is an id", () => {
-    for (const text of ["..", "../x", "%2e%2e%2f", "..\\x", "a\0b", "a/b", "", ".a", "a.", "a..b", "a b", "ü"]) {
+    for (const text of [
+      "..",
+      "../x",
+      "%2e%2e%2f",
+      "..\\x",
+      "a\0b",
+      "a/b",
+      "",
+      ".a",
+      "a.",
+      "a..b",
+      "a b",
+      "ü",
+    ]) {
       expect(isId(text), text).toBe(false);
     }
     for (const text of ["a", "sales_daily", "a.b.c", "x-1"]) expect(isId(text), text).toBe(true);

@@ -58,21 +58,29 @@ describe("K24 A4: the table of trigger rules", () => {
   it("A4: an answer other than wait stands whatever the pending upstreams become", () => {
     const upstream = fc.record({ now: fc.constantFrom(...TASK_STATES), later: fc.constantFrom(...DONE) });
     fc.assert(
-      fc.property(fc.constantFrom(...TRIGGER_RULES), fc.array(upstream, { minLength: 1, maxLength: 8 }), (rule, ups) => {
-        const now = decide(rule, countStates(ups.map((up) => up.now)));
-        fc.pre(now !== "wait");
-        const later = ups.map((up) => (PENDING.includes(up.now) ? up.later : up.now));
-        expect(decide(rule, countStates(later))).toBe(now);
-      }),
+      fc.property(
+        fc.constantFrom(...TRIGGER_RULES),
+        fc.array(upstream, { minLength: 1, maxLength: 8 }),
+        (rule, ups) => {
+          const now = decide(rule, countStates(ups.map((up) => up.now)));
+          fc.pre(now !== "wait");
+          const later = ups.map((up) => (PENDING.includes(up.now) ? up.later : up.now));
+          expect(decide(rule, countStates(later))).toBe(now);
+        },
+      ),
       { seed: 815, numRuns: 3000 },
     );
   });
 
   it("A4: once all upstreams are done, no rule waits", () => {
     fc.assert(
-      fc.property(fc.constantFrom(...TRIGGER_RULES), fc.array(fc.constantFrom(...DONE), { maxLength: 6 }), (rule, states) => {
-        expect(decide(rule, countStates(states))).not.toBe("wait");
-      }),
+      fc.property(
+        fc.constantFrom(...TRIGGER_RULES),
+        fc.array(fc.constantFrom(...DONE), { maxLength: 6 }),
+        (rule, states) => {
+          expect(decide(rule, countStates(states))).not.toBe("wait");
+        },
+      ),
       { seed: 816, numRuns: 1000 },
     );
   });

@@ -16,7 +16,12 @@ import {
 import { countStates, decide, TRIGGER_RULES } from "../../core/rules.ts";
 import { TASK_DONE, type TaskState } from "../../core/states.ts";
 
-const error = (more: Partial<BodyError> = {}): BodyError => ({ code: "x", message: "m", retryable: true, ...more });
+const error = (more: Partial<BodyError> = {}): BodyError => ({
+  code: "x",
+  message: "m",
+  retryable: true,
+  ...more,
+});
 
 function task(id: string, upstream: number[] = [], more: Partial<RunTask> = {}): RunTask {
   return {
@@ -102,13 +107,22 @@ describe("B3: the rules of a run", () => {
     once.run(0, failed({ retryable: false }));
     expect(once.states()).toEqual(["failed"]);
     const named = new Rig([task("a", [], { retries: 5 })]);
-    expect(named.run(0, failed({ retryDelayMs: 77 }))).toContainEqual({ kind: "wait", task: 0, try: 1, delayMs: 77 });
+    expect(named.run(0, failed({ retryDelayMs: 77 }))).toContainEqual({
+      kind: "wait",
+      task: 0,
+      try: 1,
+      delayMs: 77,
+    });
   });
 
   it("B7: a lost try is followed by the next at once and uses up no retry, up to a bound", () => {
     const rig = new Rig([task("a")]);
     for (let lost = 1; lost < LOST_LIMIT; lost++) {
-      expect(rig.run(0, { kind: "lost", error: error() })).toContainEqual({ kind: "request", task: 0, try: lost + 1 });
+      expect(rig.run(0, { kind: "lost", error: error() })).toContainEqual({
+        kind: "request",
+        task: 0,
+        try: lost + 1,
+      });
     }
     rig.run(0, { kind: "lost", error: error() });
     expect(rig.states()).toEqual(["failed"]);
@@ -145,7 +159,12 @@ describe("B3: the rules of a run", () => {
     rig.send({ kind: "granted", task: 0, try: 1 });
     expect(rig.send({ kind: "cancel", reason: "by hand" })).toContainEqual({ kind: "stop", task: 0, try: 1 });
     expect(rig.states()).toEqual(["running", "cancelled", "cancelled"]);
-    const last = rig.send({ kind: "ended", task: 0, try: 1, outcome: { kind: "cancelled", message: "stopped" } });
+    const last = rig.send({
+      kind: "ended",
+      task: 0,
+      try: 1,
+      outcome: { kind: "cancelled", message: "stopped" },
+    });
     expect(last).toContainEqual({ kind: "close", state: "cancelled" });
   });
 
@@ -193,13 +212,19 @@ describe("B3: random graphs", () => {
     fc.assert(
       fc.property(graph, fc.infiniteStream(fc.nat()), (nodes, picks) => {
         const tasks = nodes.map((node, i) =>
-          task(`t${i}`, i === 0 ? [] : [...new Set(node.edges.map((edge) => edge % i))].sort((a, b) => a - b), {
-            triggerRule: node.rule,
-            retries: 3,
-          }),
+          task(
+            `t${i}`,
+            i === 0 ? [] : [...new Set(node.edges.map((edge) => edge % i))].sort((a, b) => a - b),
+            {
+              triggerRule: node.rule,
+              retries: 3,
+            },
+          ),
         );
         const rig = new Rig(tasks);
-        const bumps = nodes.map((node) => [...node.bumps].filter((bump, n, all) => bump !== "lost" || all.indexOf("lost") === n));
+        const bumps = nodes.map((node) =>
+          [...node.bumps].filter((bump, n, all) => bump !== "lost" || all.indexOf("lost") === n),
+        );
         const open: RunEvent[] = [];
         const take = (effects: readonly Effect[]): void => {
           for (const effect of effects) {
@@ -231,7 +256,12 @@ describe("B3: random graphs", () => {
         expect(rig.progress.state).not.toBe("running");
         expect(rig.states().every((state) => TASK_DONE[state])).toBe(true);
         // Rules that may answer before all upstreams ended answer the same at the end (test/core/rules.test.ts).
-        expect(rig.states()).toEqual(oracle(tasks, nodes.map((node) => node.final)));
+        expect(rig.states()).toEqual(
+          oracle(
+            tasks,
+            nodes.map((node) => node.final),
+          ),
+        );
         const seqs = rig.effects.filter((effect) => effect.kind === "record").map((effect) => effect.seq);
         expect(seqs).toEqual(seqs.map((_, i) => i + 1));
         expect(rig.effects.filter((effect) => effect.kind === "close")).toHaveLength(1);

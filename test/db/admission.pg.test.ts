@@ -31,18 +31,37 @@ beforeEach(async () => {
 });
 
 const pool = async (name: string, slots: number): Promise<void> =>
-  void (await db.pool.query("insert into app.account (key, slots) values ($1, $2) on conflict (key) do update set slots = excluded.slots", [`pool:${name}`, slots]));
+  void (await db.pool.query(
+    "insert into app.account (key, slots) values ($1, $2) on conflict (key) do update set slots = excluded.slots",
+    [`pool:${name}`, slots],
+  ));
 
 async function newRun(): Promise<number> {
   const at = new Date(Date.UTC(2026, 0, 1) + runs++ * 60_000).toISOString();
   const [run] = await createRuns(db.pool, [
-    { dag_id: "d", run_id: at, run_type: "manual", logical_at: at, start_at: at, end_at: at, version, who: "test" },
+    {
+      dag_id: "d",
+      run_id: at,
+      run_type: "manual",
+      logical_at: at,
+      start_at: at,
+      end_at: at,
+      version,
+      who: "test",
+    },
   ]);
   await openRun(db.pool, run!.run);
   return run!.run;
 }
 
-const ask = (run: number, task_id: string, account: string, slots = 1, priority = 1, number = 1): RequestRow => ({
+const ask = (
+  run: number,
+  task_id: string,
+  account: string,
+  slots = 1,
+  priority = 1,
+  number = 1,
+): RequestRow => ({
   run,
   task_id,
   map_index: -1,
@@ -52,28 +71,59 @@ const ask = (run: number, task_id: string, account: string, slots = 1, priority 
   priority,
 });
 const ended = (run: number, task_id: string, number = 1) => ({
-  run, task_id, map_index: -1, try: number, state: "success" as const, at: new Date().toISOString(), error: null, output: null,
+  run,
+  task_id,
+  map_index: -1,
+  try: number,
+  state: "success" as const,
+  at: new Date().toISOString(),
+  error: null,
+  output: null,
 });
 const started = (run: number, task_id: string, number = 1) => ({
-  run, task_id, map_index: -1, try: number, worker: "w", at: new Date().toISOString(), inputs: {},
+  run,
+  task_id,
+  map_index: -1,
+  try: number,
+  worker: "w",
+  at: new Date().toISOString(),
+  inputs: {},
 });
 async function used(account: string): Promise<number> {
-  const { rows } = await db.pool.query("select coalesce(sum(slots), 0)::integer as used from app.lease where account = $1 and granted_at is not null", [`pool:${account}`]);
+  const { rows } = await db.pool.query(
+    "select coalesce(sum(slots), 0)::integer as used from app.lease where account = $1 and granted_at is not null",
+    [`pool:${account}`],
+  );
   return rows[0].used;
 }
 const settled = (run: number, seq: number, task_id: string, number = 1): RecordRow => ({
-  run, seq, task_id, map_index: -1, try: number, state: "success", try_state: "success", error: null, output: null,
+  run,
+  seq,
+  task_id,
+  map_index: -1,
+  try: number,
+  state: "success",
+  try_state: "success",
+  error: null,
+  output: null,
 });
 
 describe("B11: the account book", () => {
   it("K44: pool of 24; 12, 12 and 16: 12 + 12 first, 16 later, never above 24", async () => {
     await pool("p", 24);
     const run = await newRun();
-    const first = await advance(db.pool, [run], [], [ask(run, "a", "p", 12), ask(run, "b", "p", 12), ask(run, "c", "p", 16)]);
+    const first = await advance(
+      db.pool,
+      [run],
+      [],
+      [ask(run, "a", "p", 12), ask(run, "b", "p", 12), ask(run, "c", "p", 16)],
+    );
     expect(first.grants.map((grant) => grant.task_id).sort()).toEqual(["a", "b"]);
     expect(first.undecided).toBe(true);
     await admissionPass(db.pool);
-    const { rows } = await db.pool.query("select reason from app.lease where task_id = 'c' and run = $1", [run]);
+    const { rows } = await db.pool.query("select reason from app.lease where task_id = 'c' and run = $1", [
+      run,
+    ]);
     expect(rows[0].reason).toBe('pool "p" is full: 24 of 24 in use, needs 16');
     await recordTries(db.pool, [started(run, "a")], [ended(run, "a")]);
     expect(await admissionPass(db.pool)).toBe(0);
@@ -87,7 +137,9 @@ describe("B11: the account book", () => {
     const run = await newRun();
     await advance(db.pool, [run], [], [ask(run, "big", "small", 4)]);
     await admissionPass(db.pool);
-    const reason = async () => (await db.pool.query("select reason from app.lease where run = $1 and task_id = 'big'", [run])).rows[0].reason;
+    const reason = async () =>
+      (await db.pool.query("select reason from app.lease where run = $1 and task_id = 'big'", [run])).rows[0]
+        .reason;
     expect(await reason()).toBe('can never run: needs 4, pool "small" has 2');
     await pool("small", 4);
     expect(await admissionPass(db.pool)).toBe(1);
@@ -98,7 +150,9 @@ describe("B11: the account book", () => {
     const run = await newRun();
     await advance(db.pool, [run], [], [ask(run, "x", "nowhere")]);
     await admissionPass(db.pool);
-    const { rows } = await db.pool.query("select reason from app.lease where run = $1 and task_id = 'x'", [run]);
+    const { rows } = await db.pool.query("select reason from app.lease where run = $1 and task_id = 'x'", [
+      run,
+    ]);
     expect(rows[0].reason).toBe('can never run: pool "nowhere" does not exist');
   });
 
@@ -106,12 +160,22 @@ describe("B11: the account book", () => {
     await pool("a", 20);
     await pool("b", 20);
     const run = await newRun();
-    await advance(db.pool, [run], [], Array.from({ length: 19 }, (_, i) => ask(run, `h${i}`, "a")));
+    await advance(
+      db.pool,
+      [run],
+      [],
+      Array.from({ length: 19 }, (_, i) => ask(run, `h${i}`, "a")),
+    );
     await db.pool.query("update app.account set slots = 0 where key in ('pool:b')");
-    await advance(db.pool, [run], [], [
-      ...Array.from({ length: 300 }, (_, i) => ask(run, `a${i}`, "a", 1, 2)),
-      ...Array.from({ length: 100 }, (_, i) => ask(run, `b${i}`, "b", 1, 1)),
-    ]);
+    await advance(
+      db.pool,
+      [run],
+      [],
+      [
+        ...Array.from({ length: 300 }, (_, i) => ask(run, `a${i}`, "a", 1, 2)),
+        ...Array.from({ length: 100 }, (_, i) => ask(run, `b${i}`, "b", 1, 1)),
+      ],
+    );
     expect(await used("a")).toBe(20);
     await pool("b", 20);
     expect(await admissionPass(db.pool)).toBe(20);
@@ -122,13 +186,20 @@ describe("B11: the account book", () => {
     await pool("one", 1);
     const run = await newRun();
     await advance(db.pool, [run], [], [ask(run, "holder", "one")]);
-    await advance(db.pool, [run], [], [ask(run, "low", "one", 1, 1), ask(run, "high", "one", 1, 9), ask(run, "low2", "one", 1, 1)]);
+    await advance(
+      db.pool,
+      [run],
+      [],
+      [ask(run, "low", "one", 1, 1), ask(run, "high", "one", 1, 9), ask(run, "low2", "one", 1, 1)],
+    );
     const order: string[] = [];
     let last = "holder";
     for (let i = 0; i < 3; i++) {
       await recordTries(db.pool, [started(run, last)], [ended(run, last)]);
       await admissionPass(db.pool);
-      const { rows } = await db.pool.query("select task_id from app.lease where account = 'pool:one' and granted_at is not null");
+      const { rows } = await db.pool.query(
+        "select task_id from app.lease where account = 'pool:one' and granted_at is not null",
+      );
       last = rows[0].task_id;
       order.push(last);
     }
@@ -175,7 +246,10 @@ describe("B11: the account book", () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 6 }),
-        fc.array(fc.record({ slots: fc.integer({ min: 1, max: 3 }), priority: fc.nat(3) }), { minLength: 4, maxLength: 40 }),
+        fc.array(fc.record({ slots: fc.integer({ min: 1, max: 3 }), priority: fc.nat(3) }), {
+          minLength: 4,
+          maxLength: 40,
+        }),
         async (slots, asked) => {
           await pool("r", Math.max(slots, 3));
           const run = await newRun();
@@ -188,14 +262,22 @@ describe("B11: the account book", () => {
           await Promise.all(
             [0, 1, 2, 3].map(async (caller) => {
               const own = asked.map((one, i) => ({ ...one, id: `t${i}` })).filter((_, i) => i % 4 === caller);
-              await advance(db.pool, [run], [], own.map((one) => ask(run, one.id, "r", one.slots, one.priority)));
+              await advance(
+                db.pool,
+                [run],
+                [],
+                own.map((one) => ask(run, one.id, "r", one.slots, one.priority)),
+              );
               await look();
             }),
           );
           for (let turn = 0; open.size > 0 && turn < 200; turn++) {
             await admissionPass(db.pool);
             await look();
-            const { rows } = await db.pool.query("select task_id from app.lease where run = $1 and account = 'pool:r' and granted_at is not null", [run]);
+            const { rows } = await db.pool.query(
+              "select task_id from app.lease where run = $1 and account = 'pool:r' and granted_at is not null",
+              [run],
+            );
             expect(rows.length).toBeGreaterThan(0);
             const id = rows[turn % rows.length].task_id as string;
             expect(granted.has(id)).toBe(false);
@@ -216,11 +298,19 @@ describe("B11: the account book", () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 0, max: 8 }),
-        fc.array(fc.record({ slots: fc.integer({ min: 1, max: 10 }), priority: fc.nat(2) }), { minLength: 1, maxLength: 12 }),
+        fc.array(fc.record({ slots: fc.integer({ min: 1, max: 10 }), priority: fc.nat(2) }), {
+          minLength: 1,
+          maxLength: 12,
+        }),
         async (slots, asked) => {
           await pool("q", slots);
           const run = await newRun();
-          const { grants } = await advance(db.pool, [run], [], asked.map((one, i) => ask(run, `t${i}`, "q", one.slots, one.priority)));
+          const { grants } = await advance(
+            db.pool,
+            [run],
+            [],
+            asked.map((one, i) => ask(run, `t${i}`, "q", one.slots, one.priority)),
+          );
           const order = asked
             .map((one, i) => ({ id: `t${i}`, ...one, n: i }))
             .sort((a, b) => b.priority - a.priority || a.n - b.n);
@@ -240,10 +330,25 @@ describe("B3 K23: runs and their places", () => {
     const base = Date.UTC(2020, 0, 1);
     const asked = Array.from({ length: 5 }, (_, i) => {
       const at = new Date(base + i * 86_400_000).toISOString();
-      return { dag_id: "d", run_id: `w${i}`, run_type: "scheduled" as const, logical_at: at, start_at: at, end_at: at, version, who: "s" };
+      return {
+        dag_id: "d",
+        run_id: `w${i}`,
+        run_type: "scheduled" as const,
+        logical_at: at,
+        start_at: at,
+        end_at: at,
+        version,
+        who: "s",
+      };
     });
     const made = await createRuns(db.pool, [...asked].reverse());
-    expect(made.map((run) => [run.run_id, run.granted])).toEqual([["w0", true], ["w1", true], ["w2", false], ["w3", false], ["w4", false]]);
+    expect(made.map((run) => [run.run_id, run.granted])).toEqual([
+      ["w0", true],
+      ["w1", true],
+      ["w2", false],
+      ["w3", false],
+      ["w4", false],
+    ]);
     expect((await createRuns(db.pool, asked)).every((run) => !run.created)).toBe(true);
     const close = async (run: number) =>
       await closeRun(db.pool, { run, records: [], state: "success", reason: null, progress: null });
@@ -262,8 +367,15 @@ describe("B3 K23: runs and their places", () => {
     const lost = { ...settled(run, 1, "a"), state: "up_for_retry" as const, try_state: "lost" as const };
     await advance(db.pool, [run], [lost], [ask(run, "a", "p", 1, 1, 2)]);
     await recordTries(db.pool, [], [ended(run, "a", 1)]);
-    const cell = async () => (await db.pool.query("select state, try from app.cell where run = $1 and task_id = 'a'", [run])).rows[0];
-    const first = async () => (await db.pool.query("select state from app.task_try where run = $1 and task_id = 'a' and try = 1", [run])).rows[0].state;
+    const cell = async () =>
+      (await db.pool.query("select state, try from app.cell where run = $1 and task_id = 'a'", [run]))
+        .rows[0];
+    const first = async () =>
+      (
+        await db.pool.query("select state from app.task_try where run = $1 and task_id = 'a' and try = 1", [
+          run,
+        ])
+      ).rows[0].state;
     expect(await cell()).toEqual({ state: "queued", try: 2 });
     expect(await first()).toBe("lost");
     await recordTries(db.pool, [started(run, "a", 2)], [ended(run, "a", 2)]);

@@ -26,7 +26,12 @@ describe("B3: a run on real servers", () => {
       });`,
     );
     const at = Date.parse("2026-03-27T23:00:00Z");
-    const { runId } = await product.client.trigger({ dagId: "e2e_chain", logicalAt: at, conf: {}, who: "test" });
+    const { runId } = await product.client.trigger({
+      dagId: "e2e_chain",
+      logicalAt: at,
+      conf: {},
+      who: "test",
+    });
     const run = await product.ended("e2e_chain", runId);
     expect(run.state).toBe("success");
     expect(run.cells).toEqual({ numbers: "success", total: "success", report: "success" });
@@ -35,7 +40,10 @@ describe("B3: a run on real servers", () => {
       from: "2026-03-27T23:00:00.000Z",
       to: "2026-03-28T23:00:00.000Z",
     });
-    const log = await product.logs.read({ dagId: "e2e_chain", runId, taskId: "report", mapIndex: -1, try: 1 }, 0);
+    const log = await product.logs.read(
+      { dagId: "e2e_chain", runId, taskId: "report", mapIndex: -1, try: 1 },
+      0,
+    );
     expect(log.lines.map((line) => line.text)).toContain("total 6");
   });
 
@@ -134,8 +142,15 @@ describe("B3: a run on real servers", () => {
         task("after", { after: [wait] }, () => 1);
       });`,
     );
-    const { runId, workflowId } = await product.client.trigger({ dagId: "e2e_cancel", logicalAt: null, conf: {}, who: "test" });
-    await until(async () => ((await product.run("e2e_cancel", runId)).cells["wait"] === "running" ? true : null));
+    const { runId, workflowId } = await product.client.trigger({
+      dagId: "e2e_cancel",
+      logicalAt: null,
+      conf: {},
+      who: "test",
+    });
+    await until(async () =>
+      (await product.run("e2e_cancel", runId)).cells["wait"] === "running" ? true : null,
+    );
     await product.temporal.workflow.getHandle(workflowId).cancel();
     const run = await product.ended("e2e_cancel", runId);
     expect(run.state).toBe("cancelled");
@@ -145,8 +160,15 @@ describe("B3: a run on real servers", () => {
   });
 
   it("K47 (form 1): a run terminated in Temporal Web gives its slots back and is shown as failed, with the reason", async () => {
-    const { runId, workflowId } = await product.client.trigger({ dagId: "e2e_cancel", logicalAt: null, conf: {}, who: "test" });
-    await until(async () => ((await product.run("e2e_cancel", runId)).cells["wait"] === "running" ? true : null));
+    const { runId, workflowId } = await product.client.trigger({
+      dagId: "e2e_cancel",
+      logicalAt: null,
+      conf: {},
+      who: "test",
+    });
+    await until(async () =>
+      (await product.run("e2e_cancel", runId)).cells["wait"] === "running" ? true : null,
+    );
     await sleep(1200);
     await product.temporal.workflow.getHandle(workflowId).terminate("by hand");
     const run = await product.ended("e2e_cancel", runId);
@@ -158,7 +180,11 @@ describe("B3: a run on real servers", () => {
   it("K71: 20 triggers with one logical date make one run; nineteen are told which", async () => {
     const at = Date.parse("2026-02-01T00:00:00Z");
     const answers = await Promise.allSettled(
-      Array.from({ length: 20 }, async () => await product.client.trigger({ dagId: "e2e_chain", logicalAt: at, conf: {}, who: "test" })),
+      Array.from(
+        { length: 20 },
+        async () =>
+          await product.client.trigger({ dagId: "e2e_chain", logicalAt: at, conf: {}, who: "test" }),
+      ),
     );
     const made = answers.filter((answer) => answer.status === "fulfilled");
     const refused = answers.filter((answer) => answer.status === "rejected");
@@ -167,6 +193,8 @@ describe("B3: a run on real servers", () => {
     for (const answer of refused) {
       expect(answer.reason).toMatchObject({ code: "run_exists", details: { runId: "2026-02-01T00-00-00Z" } });
     }
-    expect((await product.runs("e2e_chain")).filter((run) => run.run_id === "2026-02-01T00-00-00Z")).toHaveLength(1);
+    expect(
+      (await product.runs("e2e_chain")).filter((run) => run.run_id === "2026-02-01T00-00-00Z"),
+    ).toHaveLength(1);
   });
 });
