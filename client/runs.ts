@@ -4,7 +4,7 @@ import { workflowIdOf } from "../core/ids.ts";
 import type { DagRunInput } from "../workflows/messages.ts";
 
 /** Search attributes that runs carry, for Temporal Web (design 9). `meridian setup` registers them. */
-export const SEARCH_ATTRIBUTES = {
+const SEARCH_ATTRIBUTES = {
   dag: defineSearchAttributeKey("MeridianDag", SearchAttributeType.KEYWORD),
   logicalDate: defineSearchAttributeKey("MeridianLogicalDate", SearchAttributeType.DATETIME),
   runType: defineSearchAttributeKey("MeridianRunType", SearchAttributeType.KEYWORD),

@@ -34,7 +34,7 @@ export interface RunPlan {
   readonly downstream: readonly (readonly number[])[];
 }
 
-export interface RunCell {
+interface RunCell {
   readonly state: TaskState;
   /** Number of the latest try; 0 before the first. */
   readonly try: number;
@@ -79,7 +79,7 @@ export type Effect =
   | { readonly kind: "close"; readonly state: RunState };
 
 /** A decision to be written down: the cell's new state and, when a try ended by it, how. */
-export interface RecordEffect {
+interface RecordEffect {
   readonly kind: "record";
   readonly seq: number;
   readonly task: number;

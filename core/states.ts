@@ -57,9 +57,3 @@ export const RUN_DONE: Readonly<Record<RunState, boolean>> = {
   failed: true,
   cancelled: true,
 };
-
-/**
- * How far a task is within one try: a record with a lower (try, phase) never overwrites a higher one,
- * so that live records may arrive late, twice or out of order. 0 asked, 1 running, 2 ended, 3 settled.
- */
-export const PHASE = { asked: 0, running: 1, ended: 2, settled: 3 } as const;

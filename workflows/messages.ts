@@ -3,9 +3,6 @@ import { defineQuery, defineSignal } from "@temporalio/workflow";
 import type { RunProgress } from "../core/run.ts";
 import type { RunState } from "../core/states.ts";
 
-export const DAG_RUN = "dagRun";
-export const CLOCK = "clock";
-
 export interface DagRunInput {
   readonly dagId: string;
   readonly runId: string;

@@ -107,7 +107,7 @@ create table app.cell (
   map_index  integer not null default -1,          -- -1: not mapped
   state      text not null,
   try        integer not null default 0,
-  phase      smallint not null default 0,          -- core/states.ts PHASE
+  phase      smallint not null default 0,          -- within its try: 0 asked, 1 running, 2 ended, 3 settled; a lower one never overwrites a higher
   seq        integer not null default 0,           -- of the run's decision; an older one changes nothing
   queued_at  timestamptz,
   started_at timestamptz,

@@ -26,7 +26,7 @@ export interface RequestRow {
   readonly priority: number;
 }
 
-export interface GrantRow {
+interface GrantRow {
   readonly run: number;
   readonly task_id: string;
   readonly map_index: number;
