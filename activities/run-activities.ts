@@ -69,6 +69,7 @@ export function createRunActivities(deps: RunActivitiesDeps): RunActivities {
           ds: dsOf(row.start_at.getTime(), version.zone),
           zone: version.zone,
           conf: row.conf,
+          version: row.version,
           bundleHash: version.bundleHash,
           lostAfterMs: deps.lostAfterMs,
           taskQueue: deps.taskQueue,

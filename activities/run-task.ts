@@ -1,13 +1,13 @@
 import { Context } from "@temporalio/activity";
 import type pg from "pg";
 import type { BodyContext, BodyOutcome, LogLine } from "../core/body.ts";
-import type { TryOutcome } from "../core/run.ts";
-import { storeOutput } from "../db/tries.ts";
+import { storeOutput, type NextRow } from "../db/tries.ts";
 import type { LogKey, LogStore } from "../platform/logs/store.ts";
+import { nextTasks } from "./next-tasks.ts";
 import { errorOf, outputOf } from "./rows.ts";
 import type { Runner } from "./runner/types.ts";
 import type { TryRecords } from "./try-records.ts";
-import type { RunTaskInput, TaskActivities } from "./types.ts";
+import type { RunTaskInput, TaskActivities, TaskResult } from "./types.ts";
 import type { Versions } from "./versions.ts";
 
 export interface TaskActivitiesDeps {
@@ -26,7 +26,7 @@ const INLINE_OUTPUT_BYTES = 16 * 1024;
 /** One try of a task: its records, its log, its body in a runner thread. */
 export function createTaskActivities(deps: TaskActivitiesDeps): TaskActivities {
   return {
-    async runTask(input: RunTaskInput): Promise<TryOutcome> {
+    async runTask(input: RunTaskInput): Promise<TaskResult> {
       const { cancellationSignal } = Context.current();
       const stopBeating = beat(input.info.lostAfterMs);
       const key = { run: input.info.run, task_id: input.taskId, map_index: input.mapIndex, try: input.try };
@@ -60,20 +60,19 @@ export function createTaskActivities(deps: TaskActivitiesDeps): TaskActivities {
         if (logged || outcome.kind !== "success") deps.logs.append(logKey, [closingLine(outcome)]);
         const large = isLarge(outcome);
         if (large) await storeOutput(deps.pool, key, outputOf(outcome));
-        const ended = deps.records.ended({
-          ...key,
-          state: outcome.kind,
-          at: now(),
-          error: errorOf(outcome),
-          output: outputOf(outcome),
-        });
-        await Promise.all([ended, deps.logs.close(logKey)]);
-        return large ? { kind: "success", output: null } : outcome;
+        const next = outcome.kind === "success" ? await nextOf(deps.versions, input) : [];
+        const row = { ...key, state: outcome.kind, at: now(), error: errorOf(outcome), output: outputOf(outcome) };
+        const [granted] = await Promise.all([deps.records.ended(row, next), deps.logs.close(logKey)]);
+        return { outcome: large ? { kind: "success", output: null } : outcome, granted };
       } finally {
         stopBeating();
       }
     },
   };
+}
+
+async function nextOf(versions: Versions, input: RunTaskInput): Promise<NextRow[]> {
+  return nextTasks(await versions.load(input.info.version), input.info.run, input.taskId);
 }
 
 const now = (): string => new Date().toISOString();
@@ -89,7 +88,7 @@ function beat(lostAfterMs: number): () => void {
 }
 
 function contextOf(input: RunTaskInput): BodyContext {
-  const { bundleHash: _hash, lostAfterMs: _lost, taskQueue: _queue, ...info } = input.info;
+  const { version: _version, bundleHash: _hash, lostAfterMs: _lost, taskQueue: _queue, ...info } = input.info;
   return {
     ...info,
     taskId: input.taskId,

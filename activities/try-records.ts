@@ -1,11 +1,9 @@
 import type pg from "pg";
-import { recordTries, type EndedRow, type StartedRow } from "../db/tries.ts";
+import { recordTries, type EndedRow, type NextRow, type StartedRow } from "../db/tries.ts";
 
-type Item = { kind: "started"; row: StartedRow } | { kind: "ended"; row: EndedRow };
-interface Entry {
-  readonly item: Item;
-  readonly resolve: (inputs: Record<string, unknown>) => void;
-}
+type Item =
+  | { kind: "started"; row: StartedRow; resolve: (inputs: Record<string, unknown>) => void }
+  | { kind: "ended"; row: EndedRow; next: readonly NextRow[]; resolve: (granted: readonly string[]) => void };
 
 const LIMIT = 500;
 /** A start without inputs may wait so long for company: a short body's start and end then go in one statement. */
@@ -21,7 +19,7 @@ export class TryRecords {
   readonly #onError: (error: Error) => void;
   /** Slots came back that others wait for. */
   readonly #onFreed: () => void;
-  #waiting: Entry[] = [];
+  #waiting: Item[] = [];
   #busy = false;
   #timer: NodeJS.Timeout | undefined;
 
@@ -33,24 +31,23 @@ export class TryRecords {
 
   /** Resolves with the inputs asked for, once written. Written before any later record of this worker. */
   async started(row: StartedRow): Promise<Record<string, unknown>> {
-    return await this.#add(
-      { kind: "started", row },
-      Object.keys(row.inputs).length === 0 ? START_WINDOW_MS : 0,
-    );
+    const withinMs = Object.keys(row.inputs).length === 0 ? START_WINDOW_MS : 0;
+    return await new Promise((resolve) => this.#add({ kind: "started", row, resolve }, withinMs));
   }
 
-  /** Resolves once written; the slots are free then. */
-  async ended(row: EndedRow): Promise<void> {
-    await this.#add({ kind: "ended", row }, 0);
+  /**
+   * Resolves once written; the slots are free then. `next`: tasks that may follow; answers those of the run that
+   * have their slots now.
+   */
+  async ended(row: EndedRow, next: readonly NextRow[]): Promise<readonly string[]> {
+    return await new Promise((resolve) => this.#add({ kind: "ended", row, next, resolve }, 0));
   }
 
-  async #add(item: Item, withinMs: number): Promise<Record<string, unknown>> {
-    return await new Promise((resolve) => {
-      this.#waiting.push({ item, resolve });
-      if (this.#busy) return;
-      if (withinMs === 0) void this.#drain();
-      else this.#timer ??= setTimeout(() => void this.#drain(), withinMs);
-    });
+  #add(item: Item, withinMs: number): void {
+    this.#waiting.push(item);
+    if (this.#busy) return;
+    if (withinMs === 0) void this.#drain();
+    else this.#timer ??= setTimeout(() => void this.#drain(), withinMs);
   }
 
   async #drain(): Promise<void> {
@@ -76,14 +73,19 @@ export class TryRecords {
     this.#busy = false;
   }
 
-  async #write(batch: readonly Entry[]): Promise<void> {
+  async #write(batch: readonly Item[]): Promise<void> {
     const started: StartedRow[] = [];
     const ended: EndedRow[] = [];
-    for (const { item } of batch) {
-      if (item.kind === "started") started.push(item.row);
-      else ended.push(item.row);
+    const next: NextRow[] = [];
+    for (const item of batch) {
+      if (item.kind === "started") {
+        started.push(item.row);
+      } else {
+        ended.push(item.row);
+        next.push(...item.next);
+      }
     }
-    const recorded = await recordTries(this.#pool, started, ended);
+    const recorded = await recordTries(this.#pool, started, ended, next);
     const inputs = new Map<string, Record<string, unknown>>();
     for (const row of recorded.inputs) {
       const key = keyOf(row);
@@ -91,9 +93,28 @@ export class TryRecords {
       own[row.name] = row.output;
       inputs.set(key, own);
     }
-    for (const { item, resolve } of batch) resolve(inputs.get(keyOf(item.row)) ?? {});
+    const grants = groupByRun(recorded.grants);
+    for (const item of batch) {
+      if (item.kind === "started") {
+        item.resolve(inputs.get(keyOf(item.row)) ?? {});
+      } else {
+        // The first of a run's ends carries the grants of all; the run keeps those it does not need yet.
+        item.resolve(grants.get(item.row.run) ?? []);
+        grants.delete(item.row.run);
+      }
+    }
     if (recorded.waiting) this.#onFreed();
   }
+}
+
+function groupByRun(rows: readonly { readonly run: number; readonly task_id: string }[]): Map<number, string[]> {
+  const byRun = new Map<number, string[]>();
+  for (const { run, task_id } of rows) {
+    const own = byRun.get(run);
+    if (own === undefined) byRun.set(run, [task_id]);
+    else own.push(task_id);
+  }
+  return byRun;
 }
 
 function keyOf(row: { run: number; task_id: string; map_index: number; try: number }): string {

@@ -30,6 +30,7 @@ export interface SlotRequest {
 
 /** What is the same for all tries of a run. */
 export type RunInfo = Omit<BodyContext, "taskId" | "mapIndex" | "try" | "maxTries"> & {
+  readonly version: number;
   readonly bundleHash: string;
   /** A worker silent for so long is taken as dead. */
   readonly lostAfterMs: number;
@@ -53,7 +54,7 @@ export interface AdvanceInput {
   readonly requests: readonly SlotRequest[];
 }
 
-export interface CloseInput {
+interface CloseInput {
   readonly run: number;
   readonly decisions: readonly Decision[];
   readonly state: RunState;
@@ -80,8 +81,14 @@ export interface RunActivities {
   closeRun(input: CloseInput): Promise<void>;
 }
 
+export interface TaskResult {
+  readonly outcome: TryOutcome;
+  /** Tasks of the run (first tries) that were asked for with this try's record and have their slots. */
+  readonly granted: readonly string[];
+}
+
 export interface TaskActivities {
-  runTask(input: RunTaskInput): Promise<TryOutcome>;
+  runTask(input: RunTaskInput): Promise<TaskResult>;
 }
 
 export interface ClockActivities {

@@ -6,6 +6,8 @@ import { bundleOf, versionOf } from "../db/runs.ts";
 export interface LoadedVersion {
   readonly tasks: readonly RunTask[];
   readonly plan: RunPlan;
+  /** Task id to position. */
+  readonly positions: ReadonlyMap<string, number>;
   readonly bundleHash: string;
   readonly zone: string;
 }
@@ -31,6 +33,7 @@ export class Versions {
     const loaded = {
       tasks,
       plan: planOf({ tasks }),
+      positions: new Map(tasks.map((task, position) => [task.id, position])),
       bundleHash: row.bundle_hash,
       zone: row.graph.zone,
     };

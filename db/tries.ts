@@ -23,14 +23,26 @@ export interface EndedRow extends TryKey {
   readonly output: unknown;
 }
 
-export interface InputRow extends TryKey {
+interface InputRow extends TryKey {
   readonly name: string;
   readonly output: unknown;
+}
+
+/** A task that may follow: asked for at once when all of `after` have succeeded and it was never asked for. */
+export interface NextRow {
+  readonly run: number;
+  readonly task_id: string;
+  readonly after: readonly string[];
+  readonly account: string;
+  readonly slots: number;
+  readonly priority: number;
 }
 
 export interface Recorded {
   /** The outputs that tries which just started asked for. */
   readonly inputs: readonly InputRow[];
+  /** Of the tasks that may follow, those that have their slots. */
+  readonly grants: readonly { readonly run: number; readonly task_id: string }[];
   /** Requests wait for slots that came back: a pass of the allocator is wanted. */
   readonly waiting: boolean;
 }
@@ -43,14 +55,21 @@ export async function recordTries(
   db: Db,
   started: readonly StartedRow[],
   ended: readonly EndedRow[],
+  next: readonly NextRow[] = [],
 ): Promise<Recorded> {
   const { rows } = await db.query<{
     inputs: [number, string, number, number, string, unknown][];
+    grants: [number, string][];
     waiting: boolean;
-  }>("select * from app.record_tries($1, $2)", [JSON.stringify(started), JSON.stringify(ended)]);
-  const { inputs, waiting } = rows[0]!;
+  }>("select * from app.record_tries($1, $2, $3)", [
+    JSON.stringify(started),
+    JSON.stringify(ended),
+    JSON.stringify(next),
+  ]);
+  const { inputs, grants, waiting } = rows[0]!;
   return {
     waiting,
+    grants: grants.map(([run, task_id]) => ({ run, task_id })),
     inputs: inputs.map(([run, task_id, map_index, number, name, output]) => ({
       run,
       task_id,

@@ -35,17 +35,21 @@ export async function dagRun(input: DagRunInput): Promise<DagRunResult> {
     if (opened.kind === "closed") return { state: opened.state, tasks: {} };
     const plan = planOf(opened);
     const positions = new Map(plan.tasks.map((task, position) => [task.id, position]));
+    let now = (progress = opened.progress);
+    /** Tasks whose slots were asked for ahead, with the record of what they wait for. */
+    const ahead = new Set<number>();
     onGrants = (grants) => {
       for (const grant of grants) {
         const task = positions.get(grant.taskId);
-        if (task !== undefined) inbox.push({ kind: "granted", task, try: grant.try });
+        if (task === undefined) continue;
+        if (now.cells[task]!.state === "none" && grant.try === 1) ahead.add(task);
+        else inbox.push({ kind: "granted", task, try: grant.try });
       }
     };
     onGrants([...opened.grants, ...early]);
-    progress = opened.progress;
-    progress = await interpret(input.run, plan, opened, inbox, onGrants, (now) => (progress = now));
+    now = await interpret(input.run, plan, opened, { events: inbox, ahead, onGrants }, (next) => (progress = now = next));
     await condition(allHandlersFinished);
-    return { state: progress.state, tasks: countOf(progress) };
+    return { state: now.state, tasks: countOf(now) };
   });
 
   if (cancelled && result.state === "cancelled") throw new CancelledFailure("the run was cancelled");
@@ -59,24 +63,39 @@ export async function dagRun(input: DagRunInput): Promise<DagRunResult> {
   return result;
 }
 
+interface Inbox {
+  readonly events: RunEvent[];
+  readonly ahead: Set<number>;
+  readonly onGrants: (grants: readonly Grant[]) => void;
+}
+
+/** Decisions that may wait for the next call; more are written down at once. */
+const PENDING_LIMIT = 200;
+
 async function interpret(
   run: number,
   plan: RunPlan,
   opened: OpenedRun,
-  inbox: RunEvent[],
-  onGrants: (grants: readonly Grant[]) => void,
+  inbox: Inbox,
   report: (progress: RunProgress) => void,
 ): Promise<RunProgress> {
-  const tries = new Tries(plan, opened.info, (event) => void inbox.push(event));
+  const tries = new Tries(
+    plan,
+    opened.info,
+    (event) => void inbox.events.push(event),
+    (taskIds) => inbox.onGrants(taskIds.map((taskId) => ({ taskId, mapIndex: -1, try: 1 }))),
+  );
   let progress = opened.progress;
   let pending: Decision[] = [];
   while (progress.state === "running") {
-    await condition(() => inbox.length > 0);
+    await condition(() => inbox.events.length > 0);
     const requests: SlotRequest[] = [];
     const starts: { task: number; try: number }[] = [];
     let mustSettle = false;
     let stop = false;
-    for (const event of inbox.splice(0)) {
+    // It grows while it is read: a task asked for ahead is granted as soon as it is ready.
+    const events = inbox.events.splice(0);
+    for (const event of events) {
       const next = step(plan, progress, event);
       progress = next.progress;
       report(progress);
@@ -84,7 +103,11 @@ async function interpret(
         if (effect.kind === "start") starts.push(effect);
         else if (effect.kind === "stop") stop = true;
         else if (effect.kind === "wait") tries.wait(effect.task, effect.try, effect.delayMs);
-        else if (effect.kind === "request") requests.push(requestOf(plan, effect.task, effect.try));
+        else if (effect.kind === "request") {
+          const { task, try: number } = effect;
+          if (number === 1 && inbox.ahead.delete(task)) events.push({ kind: "granted", task, try: 1 });
+          else requests.push(requestOf(plan, task, number));
+        }
         else if (effect.kind === "record") {
           pending.push(decisionOf(plan, effect));
           mustSettle ||= !isKnownAlready(effect);
@@ -94,10 +117,10 @@ async function interpret(
     if (starts.length > 0) tries.start(starts);
     if (stop) tries.stop();
     if (progress.state !== "running") break;
-    if (requests.length > 0 || mustSettle) {
+    if (requests.length > 0 || mustSettle || pending.length >= PENDING_LIMIT) {
       const decisions = pending;
       pending = [];
-      onGrants(await short.advance({ run, decisions, requests }));
+      inbox.onGrants(await short.advance({ run, decisions, requests }));
     }
   }
   tries.end();

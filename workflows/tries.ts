@@ -5,9 +5,9 @@ import {
   proxyActivities,
   sleep,
 } from "@temporalio/workflow";
-import type { RunInfo, TaskActivities } from "../activities/types.ts";
+import type { RunInfo, TaskActivities, TaskResult } from "../activities/types.ts";
 import { taskQueueOf } from "../core/ids.ts";
-import type { RunEvent, RunPlan, TryOutcome } from "../core/run.ts";
+import type { RunEvent, RunPlan } from "../core/run.ts";
 import { outcomeOfFailure } from "./try-outcome.ts";
 
 /** Temporal wants an upper bound for each activity; a try without a time-out gets a year. */
@@ -26,13 +26,21 @@ export class Tries {
   readonly #plan: RunPlan;
   readonly #info: RunInfo;
   readonly #push: (event: RunEvent) => void;
+  readonly #onGranted: (taskIds: readonly string[]) => void;
   readonly #running = new CancellationScope({ cancellable: true });
   readonly #delays = new CancellationScope({ cancellable: true });
 
-  constructor(plan: RunPlan, info: RunInfo, push: (event: RunEvent) => void) {
+  /** `onGranted`: tasks whose slots came with the end of a try; told before that end is pushed. */
+  constructor(
+    plan: RunPlan,
+    info: RunInfo,
+    push: (event: RunEvent) => void,
+    onGranted: (taskIds: readonly string[]) => void,
+  ) {
     this.#plan = plan;
     this.#info = info;
     this.#push = push;
+    this.#onGranted = onGranted;
   }
 
   start(tries: readonly { readonly task: number; readonly try: number }[]): void {
@@ -41,7 +49,10 @@ export class Tries {
       .run(async () => {
         for (const { task, try: number } of tries) {
           this.#runTask(task, number).then(
-            (outcome) => this.#push({ kind: "ended", task, try: number, outcome }),
+            ({ outcome, granted }) => {
+              this.#onGranted(granted);
+              this.#push({ kind: "ended", task, try: number, outcome });
+            },
             (error: unknown) =>
               this.#push({ kind: "ended", task, try: number, outcome: outcomeOfFailure(error) }),
           );
@@ -69,7 +80,7 @@ export class Tries {
     this.#delays.cancel();
   }
 
-  #runTask(position: number, number: number): Promise<TryOutcome> {
+  #runTask(position: number, number: number): Promise<TaskResult> {
     const task = this.#plan.tasks[position]!;
     const inputs: Record<string, string> = {};
     for (const [name, upstream] of Object.entries(task.inputs)) inputs[name] = this.#plan.tasks[upstream]!.id;

@@ -1,58 +1,5 @@
 -- The path of a run: each function is one round trip and carries all that its caller has in hand.
 
--- Live records of tries, group-committed by the worker. A record never overwrites one that is further on.
--- Answers the outputs that tries which just started asked for, as [run, task, index, try, name, output], and whether
--- requests wait for the slots that came back.
-create function app.record_tries(p_started jsonb, p_ended jsonb)
-returns table (inputs jsonb, waiting boolean) language plpgsql as $$
-declare
-  v_freed text[];
-begin
-  -- The run's own word repeats all of this, so the commit need not wait for the disk.
-  perform set_config('synchronous_commit', 'off', true);
-  insert into app.task_try as t (run, task_id, map_index, try, state, worker, started_at)
-  select s.run, s.task_id, s.map_index, s.try, 'running', s.worker, s.at
-  from jsonb_to_recordset(p_started) as s(run bigint, task_id text, map_index integer, try integer, worker text, at timestamptz)
-  on conflict do nothing;
-
-  insert into app.cell as c (run, task_id, map_index, state, try, phase, started_at)
-  select s.run, s.task_id, s.map_index, 'running', s.try, 1, s.at
-  from jsonb_to_recordset(p_started) as s(run bigint, task_id text, map_index integer, try integer, at timestamptz)
-  order by s.run, s.task_id, s.map_index
-  on conflict on constraint cell_pkey do update
-    set state = excluded.state, try = excluded.try, phase = 1, started_at = excluded.started_at, ended_at = null
-    where (excluded.try, excluded.phase) > (c.try, c.phase);
-
-  update app.task_try as t set state = e.state, ended_at = e.at, error = e.error, output = e.output
-  from jsonb_to_recordset(p_ended) as e(run bigint, task_id text, map_index integer, try integer, state text, at timestamptz, error jsonb, output jsonb)
-  where t.run = e.run and t.task_id = e.task_id and t.map_index = e.map_index and t.try = e.try and t.state = 'running';
-
-  -- Only what the run will certainly decide the same way; a failure may become a retry.
-  update app.cell as c set state = e.state, phase = 2, ended_at = e.at
-  from jsonb_to_recordset(p_ended) as e(run bigint, task_id text, map_index integer, try integer, state text, at timestamptz)
-  where c.run = e.run and c.task_id = e.task_id and c.map_index = e.map_index and c.try = e.try and c.phase < 2
-    and e.state in ('success', 'skipped');
-
-  with freed as (
-    delete from app.lease as l
-    using jsonb_to_recordset(p_ended) as e(run bigint, task_id text, map_index integer, try integer)
-    where l.run = e.run and l.task_id = e.task_id and l.map_index = e.map_index and l.try = e.try
-    returning l.account
-  )
-  select array_agg(distinct f.account) into v_freed from freed f;
-
-  return query
-  select coalesce(jsonb_agg(jsonb_build_array(s.run, s.task_id, s.map_index, s.try, i.key, o.output)), '[]'),
-         exists (select from app.lease l where l.account = any (v_freed) and l.granted_at is null)
-  from jsonb_to_recordset(p_started) as s(run bigint, task_id text, map_index integer, try integer, inputs jsonb)
-  cross join lateral jsonb_each_text(s.inputs) as i(key, value)
-  left join lateral (
-    select t.output from app.task_try t
-    where t.run = s.run and t.task_id = i.value and t.map_index = -1 and t.state = 'success'
-    order by t.try desc limit 1
-  ) o on true;
-end $$;
-
 -- What runs decided: events, tries, cells; the slots of ended tries come back. The run's word is final for a try.
 create function app.settle(p jsonb) returns void language plpgsql as $$
 begin
@@ -81,11 +28,13 @@ begin
   on conflict on constraint cell_pkey do update
     set state = excluded.state, try = excluded.try, phase = 3, seq = excluded.seq,
         ended_at = case when c.try = excluded.try then coalesce(c.ended_at, excluded.ended_at) else excluded.ended_at end
-    where (excluded.try, excluded.phase, excluded.seq) > (c.try, c.phase, c.seq);
+    where excluded.seq > c.seq;
 
+  -- Also what was asked ahead for a task that now never runs (record_tries).
   delete from app.lease as l
-  using jsonb_to_recordset(p) as r(run bigint, task_id text, map_index integer, try integer)
-  where l.run = r.run and l.task_id = r.task_id and l.map_index = r.map_index and l.try = r.try and r.task_id <> '';
+  using jsonb_to_recordset(p) as r(run bigint, task_id text, map_index integer, try integer, try_state text)
+  where l.run = r.run and l.task_id = r.task_id and l.map_index = r.map_index and r.task_id <> ''
+    and (l.try = r.try or r.try_state is null);
 end $$;
 
 -- Grants what is free, in the allocator's own order (core/allocate.ts): highest priority, then first come; a head
@@ -119,13 +68,138 @@ begin
   return undecided;
 end $$;
 
+-- Asks for slots of tries whose cells are written. Free capacity for all of it and nobody ahead: granted as it is
+-- written; else the allocator's order decides. True when a request is left that no pass has given a reason yet.
+create function app.ask(p_requests jsonb) returns boolean language plpgsql as $$
+declare
+  v_accounts text[];
+  v_room boolean;
+begin
+  perform pg_advisory_xact_lock(72, 2);
+  select array_agg(a.account), coalesce(bool_and(a.room), false) into v_accounts, v_room
+  from (
+    select q.account,
+           acc.slots is not null
+             and not exists (select from app.lease w where w.account = q.account and w.granted_at is null)
+             and acc.slots >= q.slots
+               + coalesce((select sum(l.slots) from app.lease l where l.account = q.account and l.granted_at is not null), 0) as room
+    from (
+      select r.account, sum(r.slots) as slots
+      from jsonb_to_recordset(p_requests) as r(account text, slots integer) group by r.account
+    ) q left join app.account acc on acc.key = q.account
+  ) a;
+
+  -- A repeat that comes late (its worker was thought dead) must not ask for a try that has ended.
+  insert into app.lease (run, task_id, map_index, try, account, slots, priority, granted_at, tell_after)
+  select r.run, r.task_id, r.map_index, r.try, r.account, r.slots, r.priority,
+         case when v_room then app.now() end, app.now()
+  from rows from (jsonb_to_recordset(p_requests)
+    as (run bigint, task_id text, map_index integer, try integer, account text, slots integer, priority integer))
+    with ordinality as r(run, task_id, map_index, try, account, slots, priority, n)
+  join app.cell c on c.run = r.run and c.task_id = r.task_id and c.map_index = r.map_index
+  where c.try = r.try and c.phase < 2
+  order by r.n
+  on conflict do nothing;
+
+  if v_room then return false; end if;
+  return app.grant_free(v_accounts, interval '0');
+end $$;
+
+-- Live records of tries, group-committed by the worker. A record never overwrites one that is further on.
+-- p_next: tasks that may follow what ended (each with all it waits for). Those that are ready are asked for at once, so
+-- that a chain needs no call of its own between two tasks; the run decides the same, and finds its grants in hand.
+-- Answers: inputs, the outputs that tries which just started asked for, as [run, task, index, try, name, output];
+-- grants of p_next, as [run, task]; whether requests wait for the slots that came back.
+create function app.record_tries(p_started jsonb, p_ended jsonb, p_next jsonb)
+returns table (inputs jsonb, grants jsonb, waiting boolean) language plpgsql as $$
+declare
+  v_freed text[];
+  v_requests jsonb := '[]';
+  v_undecided boolean := false;
+begin
+  -- The run's own word repeats the records, so their commit need not wait for the disk; a grant must.
+  if jsonb_array_length(p_next) = 0 then
+    perform set_config('synchronous_commit', 'off', true);
+  end if;
+
+  insert into app.task_try as t (run, task_id, map_index, try, state, worker, started_at)
+  select s.run, s.task_id, s.map_index, s.try, 'running', s.worker, s.at
+  from jsonb_to_recordset(p_started) as s(run bigint, task_id text, map_index integer, try integer, worker text, at timestamptz)
+  on conflict do nothing;
+
+  insert into app.cell as c (run, task_id, map_index, state, try, phase, started_at)
+  select s.run, s.task_id, s.map_index, 'running', s.try, 1, s.at
+  from jsonb_to_recordset(p_started) as s(run bigint, task_id text, map_index integer, try integer, at timestamptz)
+  order by s.run, s.task_id, s.map_index
+  on conflict on constraint cell_pkey do update
+    set state = excluded.state, try = excluded.try, phase = 1, started_at = excluded.started_at, ended_at = null
+    where (excluded.try, excluded.phase) > (c.try, c.phase);
+
+  update app.task_try as t set state = e.state, ended_at = e.at, error = e.error, output = e.output
+  from jsonb_to_recordset(p_ended) as e(run bigint, task_id text, map_index integer, try integer, state text, at timestamptz, error jsonb, output jsonb)
+  where t.run = e.run and t.task_id = e.task_id and t.map_index = e.map_index and t.try = e.try and t.state = 'running';
+
+  -- Only what the run will certainly decide the same way; a failure may become a retry.
+  update app.cell as c set state = e.state, phase = 2, ended_at = e.at
+  from jsonb_to_recordset(p_ended) as e(run bigint, task_id text, map_index integer, try integer, state text, at timestamptz)
+  where c.run = e.run and c.task_id = e.task_id and c.map_index = e.map_index and c.try = e.try and c.phase < 2
+    and e.state in ('success', 'skipped');
+
+  with freed as (
+    delete from app.lease as l
+    using jsonb_to_recordset(p_ended) as e(run bigint, task_id text, map_index integer, try integer)
+    where l.run = e.run and l.task_id = e.task_id and l.map_index = e.map_index and l.try = e.try
+    returning l.account
+  )
+  select array_agg(distinct f.account) into v_freed from freed f;
+
+  if jsonb_array_length(p_next) > 0 then
+    with ready as (
+      select distinct on (n.run, n.task_id) n.*
+      from jsonb_to_recordset(p_next) as n(run bigint, task_id text, after text[], account text, slots integer, priority integer)
+      where cardinality(n.after) = (
+        select count(*) from app.cell c
+        where c.run = n.run and c.task_id = any (n.after) and c.map_index = -1 and c.state = 'success')
+      order by n.run, n.task_id
+    ), asked as (
+      insert into app.cell as c (run, task_id, state, try, phase, queued_at)
+      select r.run, r.task_id, 'queued', 1, 0, app.now() from ready r
+      on conflict do nothing
+      returning c.run, c.task_id
+    )
+    select coalesce(jsonb_agg(jsonb_build_object('run', r.run, 'task_id', r.task_id, 'map_index', -1, 'try', 1,
+                                                 'account', r.account, 'slots', r.slots, 'priority', r.priority)), '[]')
+    into v_requests
+    from ready r join asked a using (run, task_id);
+    if jsonb_array_length(v_requests) > 0 then
+      v_undecided := app.ask(v_requests);
+      update app.lease l set told_at = app.now(), tell_after = app.now() + interval '5 seconds'
+      from jsonb_to_recordset(v_requests) as q(run bigint, task_id text)
+      where l.run = q.run and l.task_id = q.task_id and l.map_index = -1 and l.try = 1 and l.granted_at is not null;
+    end if;
+  end if;
+
+  return query
+  select coalesce(jsonb_agg(jsonb_build_array(s.run, s.task_id, s.map_index, s.try, i.key, o.output)), '[]'),
+         coalesce((select jsonb_agg(jsonb_build_array(q.run, q.task_id))
+                   from jsonb_to_recordset(v_requests) as q(run bigint, task_id text)
+                   join app.lease l on l.run = q.run and l.task_id = q.task_id and l.map_index = -1 and l.try = 1
+                   where l.granted_at is not null), '[]'),
+         v_undecided or exists (select from app.lease l where l.account = any (v_freed) and l.granted_at is null)
+  from jsonb_to_recordset(p_started) as s(run bigint, task_id text, map_index integer, try integer, inputs jsonb)
+  cross join lateral jsonb_each_text(s.inputs) as i(key, value)
+  left join lateral (
+    select t.output from app.task_try t
+    where t.run = s.run and t.task_id = i.value and t.map_index = -1 and t.state = 'success'
+    order by t.try desc limit 1
+  ) o on true;
+end $$;
+
 -- One wake-up of one or many runs: settle what ended, ask for what is ready, answer with every grant the runs
 -- have not been told of. `undecided`: a pass of the allocator is wanted.
 create function app.advance(p_runs bigint[], p_records jsonb, p_requests jsonb)
 returns table (undecided boolean, grants jsonb) language plpgsql as $$
 declare
-  v_accounts text[];
-  v_room boolean;
   v_undecided boolean := false;
 begin
   perform app.settle(p_records);
@@ -139,36 +213,7 @@ begin
       set state = 'queued', try = excluded.try, phase = 0, queued_at = excluded.queued_at, started_at = null, ended_at = null
       where excluded.try > c.try;
 
-    perform pg_advisory_xact_lock(72, 2);
-    -- Free capacity for all of it and nobody ahead: granted as it is written.
-    select array_agg(a.account), coalesce(bool_and(a.room), false) into v_accounts, v_room
-    from (
-      select q.account,
-             acc.slots is not null
-               and not exists (select from app.lease w where w.account = q.account and w.granted_at is null)
-               and acc.slots >= q.slots
-                 + coalesce((select sum(l.slots) from app.lease l where l.account = q.account and l.granted_at is not null), 0) as room
-      from (
-        select r.account, sum(r.slots) as slots
-        from jsonb_to_recordset(p_requests) as r(account text, slots integer) group by r.account
-      ) q left join app.account acc on acc.key = q.account
-    ) a;
-
-    -- A repeat that comes late (its worker was thought dead) must not ask for a try that has ended.
-    insert into app.lease (run, task_id, map_index, try, account, slots, priority, granted_at, tell_after)
-    select r.run, r.task_id, r.map_index, r.try, r.account, r.slots, r.priority,
-           case when v_room then app.now() end, app.now()
-    from rows from (jsonb_to_recordset(p_requests)
-      as (run bigint, task_id text, map_index integer, try integer, account text, slots integer, priority integer))
-      with ordinality as r(run, task_id, map_index, try, account, slots, priority, n)
-    join app.cell c on c.run = r.run and c.task_id = r.task_id and c.map_index = r.map_index
-    where c.try = r.try and c.phase < 2
-    order by r.n
-    on conflict do nothing;
-
-    if not v_room then
-      v_undecided := app.grant_free(v_accounts, interval '0');
-    end if;
+    v_undecided := app.ask(p_requests);
   end if;
 
   return query
@@ -264,6 +309,9 @@ declare
   v_dag text;
 begin
   perform app.settle(p_records);
+  -- What was asked ahead for a task that the run then did not start.
+  update app.cell c set state = 'cancelled', phase = 3, ended_at = app.now()
+  where c.run = p_run and c.state in ('none', 'queued', 'running', 'deferred', 'up_for_retry');
   update app.dag_run r set state = p_state, ended_at = app.now(), run_state = p_run_state, reason = p_reason
   where r.run = p_run and r.state in ('queued', 'running')
   returning r.dag_id into v_dag;
