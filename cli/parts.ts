@@ -69,9 +69,10 @@ export async function startProcessorPart(
 
 /** Creates due runs from a process that has no worker. */
 export function dueCreator(shared: Shared, temporal: Client) {
-  const { config, pool } = shared;
-  return async (dagIds: readonly string[]): Promise<number> =>
-    await createDueRuns({ pool, temporal, taskQueue: config.taskQueue, eager: false, clock }, 0, 1, dagIds);
+  const { config, pool, log } = shared;
+  const onError = (error: Error, what: string): void => log.warn({ err: error }, what);
+  const deps = { pool, temporal, taskQueue: config.taskQueue, eager: false, clock, onError };
+  return async (dagIds: readonly string[]): Promise<number> => await createDueRuns(deps, 0, 1, dagIds);
 }
 
 export interface ApiPart {
@@ -93,6 +94,7 @@ export async function startApiPart(
     eager: options.eager,
     clock,
     onDue: createDue,
+    onError: (error, what) => log.warn({ err: error }, what),
   });
   const webFolder = join(ROOT, "web/dist");
   const temporalUi = config.temporalUi ?? options.temporalUi;

@@ -1,6 +1,7 @@
 import type { Client } from "@temporalio/client";
 import { isoOf } from "../core/calendar/dates.ts";
 import { intervalFor } from "../core/calendar/plan.ts";
+import { CALENDAR_FROM_AT, CALENDAR_UNTIL_AT } from "../core/calendar/zone.ts";
 import { Conflict, NotFound, Refused } from "../core/errors.ts";
 import { runIdOf, workflowIdOf } from "../core/ids.ts";
 import { didYouMean } from "../core/suggest.ts";
@@ -19,24 +20,20 @@ export interface ClientDeps {
   readonly clock: () => number;
   /** Called after an unpause: create at once what is due. */
   readonly onDue?: (dagIds: readonly string[]) => Promise<unknown>;
+  /** A run is stored but not started yet. */
+  readonly onError?: (error: Error, what: string) => void;
 }
+
+/** A caller waits no longer than this for Temporal: its run is stored, and the outbox starts it. */
+const START_MS = 5_000;
 
 export function createClient(deps: ClientDeps): MeridianClient {
   return {
     async trigger(request) {
+      checkDate(request.logicalAt);
       const dag = await existing(deps.pool, request.dagId);
-      const created = await create(deps, dag, request);
-      const run = created.row;
-      if (run.granted) {
-        const { dag_id: dagId, run_id: runId } = run;
-        await startRun(
-          deps.temporal,
-          deps.taskQueue,
-          { dagId, runId, run: run.run, runType: "manual", logicalAt: created.logicalAt },
-          deps.eager,
-        );
-      }
-      return triggered(run);
+      const { row, logicalAt } = await create(deps, dag, request);
+      return triggered(row, row.granted && (await started(deps, row, logicalAt)));
     },
     async pause(dagId, who, reason) {
       if (!(await setPaused(deps.pool, dagId, true, who, reason))) await existing(deps.pool, dagId);
@@ -46,6 +43,30 @@ export function createClient(deps: ClientDeps): MeridianClient {
       await deps.onDue?.([dagId]);
     },
   };
+}
+
+function checkDate(logicalAt: number | null): void {
+  if (logicalAt === null) return;
+  if (Number.isInteger(logicalAt) && logicalAt >= CALENDAR_FROM_AT && logicalAt < CALENDAR_UNTIL_AT) return;
+  throw new Refused(
+    "bad_logical_date",
+    `logical date ${logicalAt}: expected whole milliseconds since 1970, of a year from 1800 to 9999, or null for now`,
+  );
+}
+
+/** False when Temporal did not take it: the run stays queued, and the outbox starts it once Temporal is there again. */
+async function started(deps: ClientDeps, row: CreatedRun, logicalAt: number): Promise<boolean> {
+  const { dag_id: dagId, run_id: runId, run } = row;
+  const toStart = { dagId, runId, run, runType: "manual", logicalAt };
+  try {
+    await deps.temporal.withDeadline(Date.now() + START_MS, async () => {
+      await startRun(deps.temporal, deps.taskQueue, toStart, deps.eager);
+    });
+    return true;
+  } catch (error) {
+    deps.onError?.(error as Error, `starting ${dagId} ${runId} failed; it will be tried again`);
+    return false;
+  }
 }
 
 async function existing(pool: Pool, dagId: string): Promise<DagRow> {
@@ -66,8 +87,7 @@ async function create(
     );
   }
   const version = dag.version;
-  // Without a date the run's date is now, in ms and made unique (P13).
-  for (let logicalAt = request.logicalAt ?? deps.clock(); ; logicalAt += 1) {
+  for (let logicalAt = request.logicalAt ?? now(deps, dag); ; logicalAt += 1) {
     const interval = intervalFor(dag.timetable, logicalAt);
     const runId = runIdOf(logicalAt);
     const row = await transaction(deps.pool, async (client) => {
@@ -100,12 +120,19 @@ async function create(
   }
 }
 
-function triggered(row: CreatedRun): TriggeredRun {
+/** P13: now, in ms and made unique; never a boundary, whose interval belongs to the schedule. */
+function now(deps: ClientDeps, dag: DagRow): number {
+  const at = deps.clock();
+  const { startAt, endAt } = intervalFor(dag.timetable, at);
+  return startAt === endAt ? at : at + 1;
+}
+
+function triggered(row: CreatedRun, isStarted: boolean): TriggeredRun {
   return {
     dagId: row.dag_id,
     run: row.run,
     runId: row.run_id,
-    state: row.granted ? "running" : "queued",
+    state: isStarted ? "running" : "queued",
     workflowId: workflowIdOf(row.dag_id, row.run_id),
   };
 }

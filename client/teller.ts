@@ -55,7 +55,8 @@ async function tellRun(deps: TellerDeps, group: readonly UntoldGrant[]): Promise
   }
   const grants: GrantMessage[] = [];
   for (const grant of group) {
-    if (grant.task_id !== "") grants.push({ taskId: grant.task_id, mapIndex: grant.map_index, try: grant.try });
+    if (grant.task_id !== "")
+      grants.push({ taskId: grant.task_id, mapIndex: grant.map_index, try: grant.try });
   }
   if (grants.length === 0) return;
   try {

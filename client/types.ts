@@ -12,7 +12,7 @@ export interface TriggeredRun {
   readonly dagId: string;
   readonly run: number;
   readonly runId: string;
-  /** `queued` when the DAG's active runs are at their maximum. */
+  /** `queued` when the DAG's active runs are at their maximum, or Temporal does not answer. */
   readonly state: "queued" | "running";
   readonly workflowId: string;
 }

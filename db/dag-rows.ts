@@ -25,7 +25,9 @@ export async function dagOf(db: Db, dagId: string): Promise<DagRow | null> {
 
 /** Ids that exist, for "did you mean". */
 export async function dagIds(db: Db): Promise<readonly string[]> {
-  const { rows } = await db.query<{ dag_id: string }>("select dag_id from app.dag order by dag_id limit 10000");
+  const { rows } = await db.query<{ dag_id: string }>(
+    "select dag_id from app.dag order by dag_id limit 10000",
+  );
   return rows.map((row) => row.dag_id);
 }
 

@@ -3,8 +3,8 @@ import { isoOf } from "../core/calendar/dates.ts";
 import { plan, type Plan } from "../core/calendar/plan.ts";
 import { runIdOf } from "../core/ids.ts";
 import { startRun } from "../client/runs.ts";
-import { transaction, type Pool } from "../db/connection.ts";
-import { storeCursors, takeDue, type DagRow } from "../db/dag-rows.ts";
+import { transaction, type Db, type Pool } from "../db/connection.ts";
+import { storeCursors, takeDue, takeNamed, type CursorRow, type DagRow } from "../db/dag-rows.ts";
 import { createRuns, type CreatedRun, type NewRun } from "../db/runs.ts";
 
 export interface CreateRunsDeps {
@@ -15,17 +15,23 @@ export interface CreateRunsDeps {
   readonly clock: () => number;
   /** Called between pages, so that a long tick is seen to be alive. */
   readonly onPage?: (created: number) => void;
+  /** A DAG whose calendar cannot be worked out, or a run that could not be started; the others go on. */
+  readonly onError?: (error: Error, what: string) => void;
 }
 
-/** DAGs taken in one transaction, and intervals of one DAG in one turn: a few hundred runs at the most. */
 const DAGS_PER_PAGE = 200;
-const INTERVALS_PER_TURN = 200;
+/** Runs in one transaction. Its end holds the allocator's lock, for which running tasks wait: measured 40 to 60 ms. */
+const RUNS_PER_PAGE = 2000;
 const STARTS_IN_PARALLEL = 40;
+/** A DAG that cannot be worked out is looked at again so much later. */
+const PUT_OFF_MS = 60_000;
+
+type Take = (client: Db, nowAt: number) => Promise<readonly DagRow[]>;
 
 /**
  * Creates every run that is due in a shard (design 5): claims due DAGs, works out their intervals, inserts the runs
  * that the ledger does not have and starts those whose DAG has a free place. May be called early, late, twice or by
- * several at once. Returns how many runs were created.
+ * several at once. DAGs that are named are looked at whether due or not. Returns how many runs were created.
  */
 export async function createDueRuns(
   deps: CreateRunsDeps,
@@ -36,15 +42,21 @@ export async function createDueRuns(
   let created = 0;
   // Runs of one page start while the next page is worked out.
   let starting: Promise<void> = Promise.resolve();
-  for (;;) {
-    const page = await createPage(deps, shard, shards, dagIds);
+  const page = async (take: Take): Promise<number> => {
+    const made = await createPage(deps, take);
     await starting;
-    starting = startAll(deps, page.toStart);
-    starting.catch(() => undefined);
-    created += page.created;
+    starting = startAll(deps, made.toStart);
+    created += made.created;
     deps.onPage?.(created);
-    if (page.dags === 0) break;
+    return made.dags;
+  };
+  for (let from = 0; from < (dagIds?.length ?? 0); from += DAGS_PER_PAGE) {
+    const named = dagIds!.slice(from, from + DAGS_PER_PAGE);
+    await page(async (client) => await takeNamed(client, named));
   }
+  const due: Take = async (client, nowAt) =>
+    await takeDue(client, nowAt, shard, shards, DAGS_PER_PAGE, dagIds);
+  while ((await page(due)) > 0);
   await starting;
   return created;
 }
@@ -55,18 +67,25 @@ interface Page {
   readonly toStart: readonly { row: CreatedRun; logicalAt: number }[];
 }
 
-async function createPage(
-  deps: CreateRunsDeps,
-  shard: number,
-  shards: number,
-  dagIds: readonly string[] | null,
-): Promise<Page> {
+async function createPage(deps: CreateRunsDeps, take: Take): Promise<Page> {
   const nowAt = deps.clock();
   return await transaction(deps.pool, async (client) => {
-    const dags = await takeDue(client, nowAt, shard, shards, DAGS_PER_PAGE, dagIds);
-    const plans = dags.map((dag) => ({ dag, plan: planFor(dag, nowAt) }));
+    const dags = await take(client, nowAt);
+    const limit = Math.max(1, Math.floor(RUNS_PER_PAGE / dags.length));
+    const plans: Planned[] = [];
+    const cursors: CursorRow[] = [];
+    for (const dag of dags) {
+      try {
+        const planned = { dag, plan: planFor(dag, nowAt, limit) };
+        plans.push(planned);
+        cursors.push(cursorOf(planned));
+      } catch (error) {
+        deps.onError?.(error as Error, `dag "${dag.dag_id}": its next runs cannot be worked out`);
+        cursors.push(putOff(dag, nowAt));
+      }
+    }
     const rows = await createRuns(client, plans.flatMap(newRuns));
-    await storeCursors(client, plans.map(cursorOf));
+    await storeCursors(client, cursors);
     const toStart = rows
       .filter((row) => row.created && row.granted)
       .map((row) => ({ row, logicalAt: logicalAtOf(row, plans) }));
@@ -76,7 +95,7 @@ async function createPage(
 
 type Planned = { readonly dag: DagRow; readonly plan: Plan };
 
-function planFor(dag: DagRow, nowAt: number): Plan {
+function planFor(dag: DagRow, nowAt: number, limit: number): Plan {
   return plan({
     timetable: dag.timetable,
     startAt: dag.start_at?.getTime() ?? null,
@@ -85,7 +104,7 @@ function planFor(dag: DagRow, nowAt: number): Plan {
     cursorAt: dag.cursor_at?.getTime() ?? null,
     firstSeenAt: dag.first_seen_at.getTime(),
     nowAt,
-    limit: INTERVALS_PER_TURN,
+    limit,
   });
 }
 
@@ -102,14 +121,23 @@ function newRuns({ dag, plan: { intervals } }: Planned): NewRun[] {
   }));
 }
 
-function cursorOf({ dag, plan: next }: Planned) {
-  const iso = (at: number | null): string | null => (at === null ? null : isoOf(at));
-  const { uncovered } = next;
+const isoOrNull = (at: number | null): string | null => (at === null ? null : isoOf(at));
+
+function cursorOf({ dag, plan: { cursorAt, nextDueAt, uncovered } }: Planned): CursorRow {
   return {
     dag_id: dag.dag_id,
-    cursor_at: iso(next.cursorAt),
-    next_due_at: iso(next.nextDueAt),
+    cursor_at: isoOrNull(cursorAt),
+    next_due_at: isoOrNull(nextDueAt),
     uncovered: uncovered && { startAt: isoOf(uncovered.startAt), endAt: isoOf(uncovered.endAt) },
+  };
+}
+
+function putOff(dag: DagRow, nowAt: number): CursorRow {
+  return {
+    dag_id: dag.dag_id,
+    cursor_at: isoOrNull(dag.cursor_at?.getTime() ?? null),
+    next_due_at: isoOf(nowAt + PUT_OFF_MS),
+    uncovered: null,
   };
 }
 
@@ -121,16 +149,14 @@ function logicalAtOf(row: CreatedRun, plans: readonly Planned[]): number {
 /** A start that fails is left to the outbox, which comes by in a few seconds. */
 async function startAll(deps: CreateRunsDeps, toStart: Page["toStart"]): Promise<void> {
   const queue = [...toStart].reverse();
-  let failure: unknown;
   const next = async (): Promise<void> => {
     for (let item = queue.pop(); item !== undefined; item = queue.pop()) {
       const { row, logicalAt } = item;
       const run = { dagId: row.dag_id, runId: row.run_id, run: row.run, runType: "scheduled", logicalAt };
-      await startRun(deps.temporal, deps.taskQueue, run, deps.eager).catch((error: unknown) => {
-        failure ??= error;
-      });
+      await startRun(deps.temporal, deps.taskQueue, run, deps.eager).catch((error: unknown) =>
+        deps.onError?.(error as Error, `starting ${row.dag_id} ${row.run_id} failed; it will be tried again`),
+      );
     }
   };
   await Promise.all(Array.from({ length: Math.min(STARTS_IN_PARALLEL, queue.length) }, next));
-  if (failure !== undefined) throw failure;
 }

@@ -63,7 +63,8 @@ export async function startWorker(deps: WorkerDeps, life: Life): Promise<Started
     if (inMs !== null && inMs < ADMISSION_MS) setTimeout(() => admission.poke(), Math.max(5, inMs));
   });
   const wantPass = (): void => admission.poke();
-  const creating = { pool, temporal, taskQueue: config.taskQueue, eager, clock: deps.clock };
+  const onError = (error: Error, what: string): void => log.warn({ err: error }, what);
+  const creating = { pool, temporal, taskQueue: config.taskQueue, eager, clock: deps.clock, onError };
   const versions = new Versions(pool);
   const records = new TryRecords(pool, wantPass, (error) =>
     log.warn({ err: error }, "writing tries failed; they are kept and tried again"),

@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Client } from "@temporalio/client";
-import type pg from "pg";
+import pg from "pg";
 import { inject } from "vitest";
 import { createClient } from "../../client/client.ts";
 import type { MeridianClient } from "../../client/types.ts";
@@ -18,7 +18,7 @@ import { createProcessor, type Processor } from "../../processor/processor.ts";
 import { createDueRuns } from "../../schedules/create-runs.ts";
 import { installRuntime } from "../../worker/runtime.ts";
 import { startWorker } from "../../worker/worker.ts";
-import { createTestDatabase } from "./database.ts";
+import { createTestDatabase, type TestDatabase } from "./database.ts";
 
 export const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -69,15 +69,18 @@ export interface ProductOptions {
   /** false: no worker in this process (a test starts its own). */
   readonly worker?: boolean;
   readonly env?: Record<string, string>;
+  /** Another process of that product: its database, task queue and folders. To be stopped before it. */
+  readonly beside?: Product;
 }
 
 /** A database and a task queue of its own on the shared servers; DAG ids must be the test's own, as workflow ids are. */
 export async function startProduct(options: ProductOptions = {}): Promise<Product> {
-  const name = `t_${randomUUID().replaceAll("-", "").slice(0, 12)}`;
+  const { beside } = options;
+  const name = beside?.config.taskQueue ?? `t_${randomUUID().replaceAll("-", "").slice(0, 12)}`;
   const home = join(ROOT, ".meridian", name);
   const folder = join(home, "dags");
   mkdirSync(folder, { recursive: true });
-  const database = await createTestDatabase();
+  const database = beside === undefined ? await createTestDatabase() : sharedDatabase(beside);
   const env: Record<string, string> = {
     MERIDIAN_HOME: home,
     MERIDIAN_DAGS: folder,
@@ -94,7 +97,7 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
   installRuntime(log);
   const life = new Life(log);
   life.onEnd("database", async () => await database.drop());
-  life.onEnd("folder", () => rmSync(home, { recursive: true, force: true }));
+  if (beside === undefined) life.onEnd("folder", () => rmSync(home, { recursive: true, force: true }));
   const { pool } = database;
   const address = config.temporalAddress!;
   const plain = await connectClient(config, address);
@@ -163,6 +166,13 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
     stop: async () => await life.end(),
   };
   return product;
+}
+
+function sharedDatabase(product: Product): Pick<TestDatabase, "url" | "pool" | "drop"> {
+  const url = product.env["DATABASE_URL"]!;
+  const pool = new pg.Pool({ connectionString: url, max: 12 });
+  pool.on("error", () => {});
+  return { url, pool, drop: async () => await pool.end() };
 }
 
 export const sleep = async (ms: number): Promise<void> => await new Promise((done) => setTimeout(done, ms));
