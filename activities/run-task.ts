@@ -61,7 +61,13 @@ export function createTaskActivities(deps: TaskActivitiesDeps): TaskActivities {
         const large = isLarge(outcome);
         if (large) await storeOutput(deps.pool, key, outputOf(outcome));
         const next = outcome.kind === "success" ? await nextOf(deps.versions, input) : [];
-        const row = { ...key, state: outcome.kind, at: now(), error: errorOf(outcome), output: outputOf(outcome) };
+        const row = {
+          ...key,
+          state: outcome.kind,
+          at: now(),
+          error: errorOf(outcome),
+          output: outputOf(outcome),
+        };
         const [granted] = await Promise.all([deps.records.ended(row, next), deps.logs.close(logKey)]);
         return { outcome: large ? { kind: "success", output: null } : outcome, granted };
       } finally {

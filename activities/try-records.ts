@@ -107,7 +107,9 @@ export class TryRecords {
   }
 }
 
-function groupByRun(rows: readonly { readonly run: number; readonly task_id: string }[]): Map<number, string[]> {
+function groupByRun(
+  rows: readonly { readonly run: number; readonly task_id: string }[],
+): Map<number, string[]> {
   const byRun = new Map<number, string[]>();
   for (const { run, task_id } of rows) {
     const own = byRun.get(run);

@@ -23,7 +23,8 @@ import { rememberApi } from "./api-url.ts";
 import { temporalAddress } from "./resources.ts";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
-export const VERSION = (JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { version: string }).version;
+export const VERSION = (JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { version: string })
+  .version;
 
 const clock = (): number => Date.now();
 
@@ -52,7 +53,10 @@ export async function startProcessorPart(
   const { config, pool, log, life } = shared;
   const folder = resolve(config.dags);
   if (!existsSync(folder)) {
-    throw new Refused("no_dag_folder", `the DAG folder ${folder} does not exist: make it, or set MERIDIAN_DAGS`);
+    throw new Refused(
+      "no_dag_folder",
+      `the DAG folder ${folder} does not exist: make it, or set MERIDIAN_DAGS`,
+    );
   }
   const processor = createProcessor({
     pool,
@@ -61,7 +65,9 @@ export async function startProcessorPart(
     limits: { timeoutMs: config.importTimeoutMs },
     log,
     onStored: (dagIds) =>
-      createDue(dagIds).catch((error: unknown) => log.warn({ err: error }, "creating due runs failed; the clock will")),
+      createDue(dagIds).catch((error: unknown) =>
+        log.warn({ err: error }, "creating due runs failed; the clock will"),
+      ),
   });
   life.onEnd("processor", async () => await processor.stop());
   await processor.start();
@@ -140,10 +146,16 @@ function textReader(logs: LogStore): LogReader {
 async function freePort(host: string, given: number | undefined): Promise<number> {
   if (given !== undefined) {
     if (await isFree(host, given)) return given;
-    throw new Refused("port_taken", `port ${given} is taken on ${host}: end what listens there, or set MERIDIAN_PORT to another`);
+    throw new Refused(
+      "port_taken",
+      `port ${given} is taken on ${host}: end what listens there, or set MERIDIAN_PORT to another`,
+    );
   }
   for (let port = 8080; port < 8180; port++) if (await isFree(host, port)) return port;
-  throw new Refused("port_taken", `ports 8080 to 8179 are all taken on ${host}: set MERIDIAN_PORT to a free one`);
+  throw new Refused(
+    "port_taken",
+    `ports 8080 to 8179 are all taken on ${host}: set MERIDIAN_PORT to a free one`,
+  );
 }
 
 async function isFree(host: string, port: number): Promise<boolean> {

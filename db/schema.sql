@@ -210,7 +210,6 @@ CREATE OR REPLACE FUNCTION app.advance(p_runs bigint[], p_records jsonb, p_reque
  LANGUAGE plpgsql
 AS $function$
 declare
-  v_accounts text[];
   v_undecided boolean := false;
 begin
   perform app.settle(p_records);
@@ -224,21 +223,7 @@ begin
       set state = 'queued', try = excluded.try, phase = 0, queued_at = excluded.queued_at, started_at = null, ended_at = null
       where excluded.try > c.try;
 
-    perform pg_advisory_xact_lock(72, 2);
-    -- A repeat that comes late (its worker was thought dead) must not ask for a try that has ended.
-    insert into app.lease (run, task_id, map_index, try, account, slots, priority)
-    select r.run, r.task_id, r.map_index, r.try, r.account, r.slots, r.priority
-    from rows from (jsonb_to_recordset(p_requests)
-      as (run bigint, task_id text, map_index integer, try integer, account text, slots integer, priority integer))
-      with ordinality as r(run, task_id, map_index, try, account, slots, priority, n)
-    join app.cell c on c.run = r.run and c.task_id = r.task_id and c.map_index = r.map_index
-    where c.try = r.try and c.phase < 2
-    order by r.n
-    on conflict do nothing;
-
-    select array_agg(distinct r.account) into v_accounts
-    from jsonb_to_recordset(p_requests) as r(account text);
-    v_undecided := app.grant_free(v_accounts, interval '0');
+    v_undecided := app.ask(p_requests);
   end if;
 
   return query
@@ -259,6 +244,44 @@ begin
   select v_undecided, coalesce((select jsonb_agg(jsonb_build_array(g.run, g.task_id, g.map_index, g.try)) from all_grants g), '[]');
 end $function$;
 
+CREATE OR REPLACE FUNCTION app.ask(p_requests jsonb)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_accounts text[];
+  v_room boolean;
+begin
+  perform pg_advisory_xact_lock(72, 2);
+  select array_agg(a.account), coalesce(bool_and(a.room), false) into v_accounts, v_room
+  from (
+    select q.account,
+           acc.slots is not null
+             and not exists (select from app.lease w where w.account = q.account and w.granted_at is null)
+             and acc.slots >= q.slots
+               + coalesce((select sum(l.slots) from app.lease l where l.account = q.account and l.granted_at is not null), 0) as room
+    from (
+      select r.account, sum(r.slots) as slots
+      from jsonb_to_recordset(p_requests) as r(account text, slots integer) group by r.account
+    ) q left join app.account acc on acc.key = q.account
+  ) a;
+
+  -- A repeat that comes late (its worker was thought dead) must not ask for a try that has ended.
+  insert into app.lease (run, task_id, map_index, try, account, slots, priority, granted_at, tell_after)
+  select r.run, r.task_id, r.map_index, r.try, r.account, r.slots, r.priority,
+         case when v_room then app.now() end, app.now()
+  from rows from (jsonb_to_recordset(p_requests)
+    as (run bigint, task_id text, map_index integer, try integer, account text, slots integer, priority integer))
+    with ordinality as r(run, task_id, map_index, try, account, slots, priority, n)
+  join app.cell c on c.run = r.run and c.task_id = r.task_id and c.map_index = r.map_index
+  where c.try = r.try and c.phase < 2
+  order by r.n
+  on conflict do nothing;
+
+  if v_room then return false; end if;
+  return app.grant_free(v_accounts, interval '0');
+end $function$;
+
 CREATE OR REPLACE FUNCTION app.close_run(p_run bigint, p_records jsonb, p_state text, p_reason text, p_run_state jsonb)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -267,6 +290,9 @@ declare
   v_dag text;
 begin
   perform app.settle(p_records);
+  -- What was asked ahead for a task that the run then did not start.
+  update app.cell c set state = 'cancelled', phase = 3, ended_at = app.now()
+  where c.run = p_run and c.state in ('none', 'queued', 'running', 'deferred', 'up_for_retry');
   update app.dag_run r set state = p_state, ended_at = app.now(), run_state = p_run_state, reason = p_reason
   where r.run = p_run and r.state in ('queued', 'running')
   returning r.dag_id into v_dag;
@@ -438,15 +464,20 @@ begin
   from app.dag_run r where r.run = p_run;
 end $function$;
 
-CREATE OR REPLACE FUNCTION app.record_tries(p_started jsonb, p_ended jsonb)
- RETURNS TABLE(inputs jsonb, waiting boolean)
+CREATE OR REPLACE FUNCTION app.record_tries(p_started jsonb, p_ended jsonb, p_next jsonb)
+ RETURNS TABLE(inputs jsonb, grants jsonb, waiting boolean)
  LANGUAGE plpgsql
 AS $function$
 declare
   v_freed text[];
+  v_requests jsonb := '[]';
+  v_undecided boolean := false;
 begin
-  -- The run's own word repeats all of this, so the commit need not wait for the disk.
-  perform set_config('synchronous_commit', 'off', true);
+  -- The run's own word repeats the records, so their commit need not wait for the disk; a grant must.
+  if jsonb_array_length(p_next) = 0 then
+    perform set_config('synchronous_commit', 'off', true);
+  end if;
+
   insert into app.task_try as t (run, task_id, map_index, try, state, worker, started_at)
   select s.run, s.task_id, s.map_index, s.try, 'running', s.worker, s.at
   from jsonb_to_recordset(p_started) as s(run bigint, task_id text, map_index integer, try integer, worker text, at timestamptz)
@@ -478,9 +509,39 @@ begin
   )
   select array_agg(distinct f.account) into v_freed from freed f;
 
+  if jsonb_array_length(p_next) > 0 then
+    with ready as (
+      select distinct on (n.run, n.task_id) n.*
+      from jsonb_to_recordset(p_next) as n(run bigint, task_id text, after text[], account text, slots integer, priority integer)
+      where cardinality(n.after) = (
+        select count(*) from app.cell c
+        where c.run = n.run and c.task_id = any (n.after) and c.map_index = -1 and c.state = 'success')
+      order by n.run, n.task_id
+    ), asked as (
+      insert into app.cell as c (run, task_id, state, try, phase, queued_at)
+      select r.run, r.task_id, 'queued', 1, 0, app.now() from ready r
+      on conflict do nothing
+      returning c.run, c.task_id
+    )
+    select coalesce(jsonb_agg(jsonb_build_object('run', r.run, 'task_id', r.task_id, 'map_index', -1, 'try', 1,
+                                                 'account', r.account, 'slots', r.slots, 'priority', r.priority)), '[]')
+    into v_requests
+    from ready r join asked a using (run, task_id);
+    if jsonb_array_length(v_requests) > 0 then
+      v_undecided := app.ask(v_requests);
+      update app.lease l set told_at = app.now(), tell_after = app.now() + interval '5 seconds'
+      from jsonb_to_recordset(v_requests) as q(run bigint, task_id text)
+      where l.run = q.run and l.task_id = q.task_id and l.map_index = -1 and l.try = 1 and l.granted_at is not null;
+    end if;
+  end if;
+
   return query
   select coalesce(jsonb_agg(jsonb_build_array(s.run, s.task_id, s.map_index, s.try, i.key, o.output)), '[]'),
-         exists (select from app.lease l where l.account = any (v_freed) and l.granted_at is null)
+         coalesce((select jsonb_agg(jsonb_build_array(q.run, q.task_id))
+                   from jsonb_to_recordset(v_requests) as q(run bigint, task_id text)
+                   join app.lease l on l.run = q.run and l.task_id = q.task_id and l.map_index = -1 and l.try = 1
+                   where l.granted_at is not null), '[]'),
+         v_undecided or exists (select from app.lease l where l.account = any (v_freed) and l.granted_at is null)
   from jsonb_to_recordset(p_started) as s(run bigint, task_id text, map_index integer, try integer, inputs jsonb)
   cross join lateral jsonb_each_text(s.inputs) as i(key, value)
   left join lateral (
@@ -520,11 +581,13 @@ begin
   on conflict on constraint cell_pkey do update
     set state = excluded.state, try = excluded.try, phase = 3, seq = excluded.seq,
         ended_at = case when c.try = excluded.try then coalesce(c.ended_at, excluded.ended_at) else excluded.ended_at end
-    where (excluded.try, excluded.phase, excluded.seq) > (c.try, c.phase, c.seq);
+    where excluded.seq > c.seq;
 
+  -- Also what was asked ahead for a task that now never runs (record_tries).
   delete from app.lease as l
-  using jsonb_to_recordset(p) as r(run bigint, task_id text, map_index integer, try integer)
-  where l.run = r.run and l.task_id = r.task_id and l.map_index = r.map_index and l.try = r.try and r.task_id <> '';
+  using jsonb_to_recordset(p) as r(run bigint, task_id text, map_index integer, try integer, try_state text)
+  where l.run = r.run and l.task_id = r.task_id and l.map_index = r.map_index and r.task_id <> ''
+    and (l.try = r.try or r.try_state is null);
 end $function$;
 
 insert into app.account (key, slots, description) values ('pool:default_pool', 128, 'For tasks that name no pool');

@@ -53,7 +53,8 @@ export async function startWorker(deps: WorkerDeps, life: Life): Promise<Started
     temporal,
     taskQueue: config.taskQueue,
     eager,
-    onError: (error: Error) => log.warn({ err: error }, "telling a run of its grants failed; it will be tried again"),
+    onError: (error: Error) =>
+      log.warn({ err: error }, "telling a run of its grants failed; it will be tried again"),
   };
   const admission = new Loop("admission", ADMISSION_MS, log, async () => {
     const granted = await admissionPass(pool);
@@ -88,7 +89,14 @@ export async function startWorker(deps: WorkerDeps, life: Life): Promise<Started
       lostAfterMs: config.lostAfterMs,
       wantPass,
     }),
-    ...createTaskActivities({ pool, versions, records, runner, logs: deps.logs, workerId: `${hostname()}:${process.pid}` }),
+    ...createTaskActivities({
+      pool,
+      versions,
+      records,
+      runner,
+      logs: deps.logs,
+      workerId: `${hostname()}:${process.pid}`,
+    }),
     ...clockActivities,
   };
   const reconciler = new Loop("reconciler", config.reconcileMs, log, async () => {
@@ -114,7 +122,8 @@ export async function startWorker(deps: WorkerDeps, life: Life): Promise<Started
     workers.push(worker);
   }
   const running = workers.map(async (worker) => await worker.run());
-  for (const run of running) run.catch((error: unknown) => log.error({ err: error }, "a Temporal worker ended"));
+  for (const run of running)
+    run.catch((error: unknown) => log.error({ err: error }, "a Temporal worker ended"));
 
   admission.start();
   reconciler.start();

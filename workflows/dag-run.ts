@@ -47,7 +47,13 @@ export async function dagRun(input: DagRunInput): Promise<DagRunResult> {
       }
     };
     onGrants([...opened.grants, ...early]);
-    now = await interpret(input.run, plan, opened, { events: inbox, ahead, onGrants }, (next) => (progress = now = next));
+    now = await interpret(
+      input.run,
+      plan,
+      opened,
+      { events: inbox, ahead, onGrants },
+      (next) => (progress = now = next),
+    );
     await condition(allHandlersFinished);
     return { state: now.state, tasks: countOf(now) };
   });
@@ -107,8 +113,7 @@ async function interpret(
           const { task, try: number } = effect;
           if (number === 1 && inbox.ahead.delete(task)) events.push({ kind: "granted", task, try: 1 });
           else requests.push(requestOf(plan, task, number));
-        }
-        else if (effect.kind === "record") {
+        } else if (effect.kind === "record") {
           pending.push(decisionOf(plan, effect));
           mustSettle ||= !isKnownAlready(effect);
         }

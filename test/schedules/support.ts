@@ -7,7 +7,7 @@ import { startProduct, type Product, type ProductOptions, type TryView } from ".
 
 /** Workflow ids are global in a Temporal server, which may be a given one that saw this test before. */
 const TAG = randomUUID().slice(0, 6);
-export const idOf = (name: string): string => `${name}_${TAG}`;
+const idOf = (name: string): string => `${name}_${TAG}`;
 
 export interface Calendar {
   readonly product: Product;

@@ -45,7 +45,7 @@ export interface Product {
   stop(): Promise<void>;
 }
 
-export interface RunView {
+interface RunView {
   readonly run: number;
   readonly state: string;
   readonly reason: string | null;
