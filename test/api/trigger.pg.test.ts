@@ -57,7 +57,10 @@ test("K71: with the real ledger, 20 at once make one row and start one workflow"
   await pool.query("insert into app.account (key, slots) values ('runs:ledger', 16)");
   const started: unknown[] = [];
   const start = async (...args: unknown[]) => started.push(args);
-  const temporal = { workflow: { start } } as unknown as Parameters<typeof createClient>[0]["temporal"];
+  const withDeadline = async (_deadline: number, call: () => Promise<unknown>) => await call();
+  const temporal = { workflow: { start }, withDeadline } as unknown as Parameters<
+    typeof createClient
+  >[0]["temporal"];
   const client = createClient({ pool, temporal, taskQueue: "q", eager: false, clock: () => Date.now() });
   const real = testApp({ db: pool, client });
   const ask = () => post(real, "/dags/ledger/runs", { logicalDate: "2026-05-09T00:00:00Z", conf: { a: 1 } });
