@@ -5,8 +5,8 @@ import { CALENDAR_FROM_AT, CALENDAR_UNTIL_AT } from "../core/calendar/zone.ts";
 import { Conflict, NotFound, Refused } from "../core/errors.ts";
 import { runIdOf, workflowIdOf } from "../core/ids.ts";
 import { didYouMean } from "../core/suggest.ts";
-import { transaction, type Pool } from "../db/connection.ts";
-import { audit, dagIds, dagOf, setPaused, type DagRow } from "../db/dag-rows.ts";
+import type { Pool } from "../db/connection.ts";
+import { dagIds, dagOf, setPaused, type DagRow } from "../db/dag-rows.ts";
 import { createRuns, type CreatedRun } from "../db/runs.ts";
 import { startRun } from "./runs.ts";
 import type { MeridianClient, TriggeredRun, TriggerRequest } from "./types.ts";
@@ -90,25 +90,20 @@ async function create(
   for (let logicalAt = request.logicalAt ?? now(deps, dag); ; logicalAt += 1) {
     const interval = intervalFor(dag.timetable, logicalAt);
     const runId = runIdOf(logicalAt);
-    const row = await transaction(deps.pool, async (client) => {
-      const [made] = await createRuns(client, [
-        {
-          dag_id: dag.dag_id,
-          run_id: runId,
-          run_type: "manual",
-          logical_at: isoOf(logicalAt),
-          start_at: isoOf(interval.startAt),
-          end_at: isoOf(interval.endAt),
-          version,
-          conf: request.conf,
-          who: request.who,
-        },
-      ]);
-      if (made!.created) {
-        await audit(client, { who: request.who, action: "trigger", dagId: dag.dag_id, runId });
-      }
-      return made!;
-    });
+    const [row] = await createRuns(deps.pool, [
+      {
+        dag_id: dag.dag_id,
+        run_id: runId,
+        run_type: "manual",
+        logical_at: isoOf(logicalAt),
+        start_at: isoOf(interval.startAt),
+        end_at: isoOf(interval.endAt),
+        version,
+        conf: request.conf,
+        who: request.who,
+      },
+    ]);
+    if (row === undefined) throw new Error("create_runs answered nothing");
     if (row.created) return { row, logicalAt };
     if (request.logicalAt !== null) {
       throw new Conflict(

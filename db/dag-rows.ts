@@ -102,16 +102,3 @@ export async function setPaused(
   );
   return rowCount === 1;
 }
-
-export async function audit(
-  db: Db,
-  row: { who: string; action: string; dagId: string; runId: string; detail?: Record<string, unknown> },
-): Promise<void> {
-  await db.query("insert into app.audit (who, action, dag_id, run_id, detail) values ($1, $2, $3, $4, $5)", [
-    row.who,
-    row.action,
-    row.dagId,
-    row.runId,
-    JSON.stringify(row.detail ?? {}),
-  ]);
-}

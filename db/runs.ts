@@ -66,7 +66,10 @@ export interface CreatedRun {
   readonly granted: boolean;
 }
 
-/** Creates the runs that the ledger does not have, oldest first; (DAG, logical date) is unique for ever (P10). */
+/**
+ * Creates the runs that the ledger does not have, oldest first; (DAG, logical date) is unique for ever (P10). A manual
+ * one leaves its audit row in the same transaction.
+ */
 export async function createRuns(db: Db, runs: readonly NewRun[]): Promise<readonly CreatedRun[]> {
   if (runs.length === 0) return [];
   const { rows } = await db.query<CreatedRun>("select * from app.create_runs($1)", [JSON.stringify(runs)]);

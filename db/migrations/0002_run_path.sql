@@ -69,14 +69,13 @@ begin
 end $$;
 
 -- Asks for slots of tries whose cells are written. Free capacity for all of it and nobody ahead: granted as it is
--- written; else the allocator's order decides. True when a request is left that no pass has given a reason yet.
-create function app.ask(p_requests jsonb) returns boolean language plpgsql as $$
+-- written (and told: the caller's answer carries it); else the allocator's order decides.
+create function app.ask(p_requests jsonb, out at_once boolean, out undecided boolean) language plpgsql as $$
 declare
   v_accounts text[];
-  v_room boolean;
 begin
   perform pg_advisory_xact_lock(72, 2);
-  select array_agg(a.account), coalesce(bool_and(a.room), false) into v_accounts, v_room
+  select array_agg(a.account), coalesce(bool_and(a.room), false) into v_accounts, at_once
   from (
     select q.account,
            acc.slots is not null
@@ -90,9 +89,11 @@ begin
   ) a;
 
   -- A repeat that comes late (its worker was thought dead) must not ask for a try that has ended.
-  insert into app.lease (run, task_id, map_index, try, account, slots, priority, granted_at, tell_after)
+  insert into app.lease (run, task_id, map_index, try, account, slots, priority, granted_at, told_at, tell_after)
   select r.run, r.task_id, r.map_index, r.try, r.account, r.slots, r.priority,
-         case when v_room then app.now() end, app.now()
+         case when at_once then app.now() end, case when at_once then app.now() end,
+         -- The answer may be lost (a killed worker, a slow one): unless the try has begun by then, the outbox tells again.
+         case when at_once then app.now() + interval '5 seconds' else app.now() end
   from rows from (jsonb_to_recordset(p_requests)
     as (run bigint, task_id text, map_index integer, try integer, account text, slots integer, priority integer))
     with ordinality as r(run, task_id, map_index, try, account, slots, priority, n)
@@ -101,8 +102,7 @@ begin
   order by r.n
   on conflict do nothing;
 
-  if v_room then return false; end if;
-  return app.grant_free(v_accounts, interval '0');
+  undecided := not at_once and app.grant_free(v_accounts, interval '0');
 end $$;
 
 -- Live records of tries, group-committed by the worker. A record never overwrites one that is further on.
@@ -115,6 +115,7 @@ returns table (inputs jsonb, grants jsonb, waiting boolean) language plpgsql as 
 declare
   v_freed text[];
   v_requests jsonb := '[]';
+  v_at_once boolean;
   v_undecided boolean := false;
 begin
   -- The run's own word repeats the records, so their commit need not wait for the disk; a grant must.
@@ -172,10 +173,12 @@ begin
     into v_requests
     from ready r join asked a using (run, task_id);
     if jsonb_array_length(v_requests) > 0 then
-      v_undecided := app.ask(v_requests);
-      update app.lease l set told_at = app.now(), tell_after = app.now() + interval '5 seconds'
-      from jsonb_to_recordset(v_requests) as q(run bigint, task_id text)
-      where l.run = q.run and l.task_id = q.task_id and l.map_index = -1 and l.try = 1 and l.granted_at is not null;
+      select a.at_once, a.undecided into v_at_once, v_undecided from app.ask(v_requests) a;
+      if not v_at_once then
+        update app.lease l set told_at = app.now(), tell_after = app.now() + interval '5 seconds'
+        from jsonb_to_recordset(v_requests) as q(run bigint, task_id text)
+        where l.run = q.run and l.task_id = q.task_id and l.map_index = -1 and l.try = 1 and l.granted_at is not null;
+      end if;
     end if;
   end if;
 
@@ -213,7 +216,7 @@ begin
       set state = 'queued', try = excluded.try, phase = 0, queued_at = excluded.queued_at, started_at = null, ended_at = null
       where excluded.try > c.try;
 
-    v_undecided := app.ask(p_requests);
+    select a.undecided into v_undecided from app.ask(p_requests) a;
   end if;
 
   return query
@@ -260,6 +263,9 @@ begin
       insert into app.dag_run (run, dag_id, run_id, run_type, logical_at, start_at, end_at, state, version, conf, triggered_by, queued_at)
       values (v_run, r.dag_id, r.run_id, r.run_type, r.logical_at, r.start_at, r.end_at, 'queued', r.version,
               coalesce(r.conf, '{}'), r.who, app.now());
+      if r.run_type = 'manual' then
+        insert into app.audit (who, action, dag_id, run_id) values (r.who, 'trigger', r.dag_id, r.run_id);
+      end if;
       v_created := v_created || v_run;
     else
       select k.run into v_run from app.run_key k
