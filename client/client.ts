@@ -87,7 +87,8 @@ async function create(
     );
   }
   const version = dag.version;
-  for (let logicalAt = request.logicalAt ?? now(deps, dag); ; logicalAt += 1) {
+  let logicalAt = request.logicalAt ?? moment(dag, deps.clock());
+  for (; ; logicalAt = moment(dag, logicalAt + 1)) {
     const interval = intervalFor(dag.timetable, logicalAt);
     const runId = runIdOf(logicalAt);
     const [row] = await createRuns(deps.pool, [
@@ -115,9 +116,8 @@ async function create(
   }
 }
 
-/** P13: now, in ms and made unique; never a boundary, whose interval belongs to the schedule. */
-function now(deps: ClientDeps, dag: DagRow): number {
-  const at = deps.clock();
+/** P13: without a date a run's date is now, in ms and made unique; never a boundary, whose interval is the schedule's. */
+function moment(dag: DagRow, at: number): number {
   const { startAt, endAt } = intervalFor(dag.timetable, at);
   return startAt === endAt ? at : at + 1;
 }

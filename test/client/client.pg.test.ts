@@ -99,14 +99,16 @@ describe("B3 C8: the client", () => {
 
   it("now-on-a-boundary: a run without a date never takes the schedule's place", async () => {
     now = Date.parse("2026-05-10T00:00:00.000Z");
-    const { runId } = await trigger(null);
-    expect(runId).toBe("2026-05-10T00-00-00-001Z");
-    expect(await intervalsOf(database.pool, "sales_daily")).toEqual([
+    expect((await trigger(null)).runId).toBe("2026-05-10T00-00-00-001Z");
+    now -= 1;
+    expect((await trigger(null)).runId).toBe("2026-05-09T23-59-59-999Z");
+    expect((await trigger(null)).runId, "made unique over the boundary").toBe("2026-05-10T00-00-00-002Z");
+    expect((await intervalsOf(database.pool, "sales_daily")).slice(1, 2)).toEqual([
       "2026-05-10T00:00:00.001Z/2026-05-10T00:00:00.001Z",
     ]);
     now = Date.parse("2026-05-11T00:00:00.000Z");
     await client.unpause("sales_daily", "ada");
-    expect((await intervalsOf(database.pool, "sales_daily"))[0]).toBe(
+    expect(await intervalsOf(database.pool, "sales_daily")).toContain(
       "2026-05-10T00:00:00.000Z/2026-05-11T00:00:00.000Z",
     );
   });
