@@ -9,6 +9,7 @@ import { createApp } from "../api/app.ts";
 import type { LogReader } from "../api/deps.ts";
 import { createClient } from "../client/client.ts";
 import { Refused } from "../core/errors.ts";
+import { linkPackages } from "../platform/code-folder.ts";
 import type { Config } from "../platform/config.ts";
 import type { Life } from "../platform/life.ts";
 import type { Log } from "../platform/log.ts";
@@ -40,6 +41,7 @@ export interface Shared {
 export async function startWorkerPart(shared: Shared): Promise<StartedWorker> {
   const { config, life, log } = shared;
   installRuntime(log);
+  linkPackages(resolve(config.home), process.cwd());
   const connection = await connectNative(config, temporalAddress(config));
   life.onEnd("worker connection", async () => await connection.close());
   return await startWorker({ ...shared, connection, clock }, life);
@@ -58,6 +60,7 @@ export async function startProcessorPart(
       `the DAG folder ${folder} does not exist: make it, or set MERIDIAN_DAGS`,
     );
   }
+  linkPackages(resolve(config.home), process.cwd());
   const processor = createProcessor({
     pool,
     folder,

@@ -38,6 +38,7 @@ export async function start(given: Config): Promise<void> {
       eager: true,
       temporalUi: embedded.temporalUi,
     });
+    embedded.announcePage(api.url);
     await startProcessorPart(shared, createDue);
     // Whatever came due while nothing ran; nobody waits for the next minute.
     await worker.createDue();

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync, realpathSync, symlinkSync } from "node:fs";
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { join, sep } from "node:path";
+import { fileURLToPath } from "node:url";
 import { Refused } from "../core/errors.ts";
 
 const HASH = /^[A-Za-z0-9_-]{1,128}$/;
@@ -29,6 +30,31 @@ export async function writeBundle(
   if (map !== null) await replace(`${path}.map`, map);
   await replace(path, map === null ? code : `${code}\n//# sourceMappingURL=${hash}.mjs.map\n`);
   return path;
+}
+
+const MERIDIAN = fileURLToPath(new URL("../", import.meta.url));
+
+/**
+ * Bundles resolve `meridian` and npm packages from where they lie. With a data folder outside the project, links lead
+ * there: `home/node_modules` to the project's, and `meridian` to this package. Idempotent.
+ */
+export function linkPackages(home: string, project: string): void {
+  mkdirSync(home, { recursive: true });
+  if (`${realpathSync(home)}${sep}`.startsWith(`${realpathSync(project)}${sep}`)) return;
+  const packages = join(project, "node_modules");
+  if (existsSync(packages)) link(packages, join(home, "node_modules"));
+  if (!existsSync(join(packages, "meridian"))) {
+    mkdirSync(join(home, "code", "node_modules"), { recursive: true });
+    link(MERIDIAN, join(home, "code", "node_modules", "meridian"));
+  }
+}
+
+function link(target: string, path: string): void {
+  try {
+    symlinkSync(target, path, "junction");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
 }
 
 async function replace(path: string, text: string): Promise<void> {
