@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { runLocally, type LocalRun } from "../authoring/local.ts";
@@ -102,6 +103,8 @@ async function testDag(
   options: Output & { dag?: string; interval?: string; conf: string },
 ): Promise<LocalRun> {
   const config = readConfig();
+  if (!existsSync(file))
+    throw new NotFound("no_file", `there is no file ${file}; expected a DAG file such as dags/hello.ts`);
   const dags = await loadDags(file, resolve(config.home));
   const ids = dags.map((dag) => dag.graph.dagId);
   const dag =
