@@ -1,6 +1,7 @@
 import type { BenchEnv } from "./contestant.ts";
+import { writeDocument } from "./document.ts";
 import { measure } from "./measure.ts";
-import { type BenchOptions, readOptions, USAGE } from "./options.ts";
+import { type BenchOptions, defaultOut, readOptions, USAGE } from "./options.ts";
 import { type RemoteContestant, startContestant } from "./remote.ts";
 import { type Result, toResult, writeResults } from "./results.ts";
 import { NAMESPACE, type Servers, startServers } from "./servers.ts";
@@ -52,6 +53,8 @@ async function bench(options: BenchOptions): Promise<void> {
     // After each one: what is measured stays, should a later workload fail.
     writeResults(options.out, { [workload.id]: result });
   }
+  if (options.out === defaultOut(false)) writeDocument(options.out);
+  if (options.out === defaultOut(false)) writeDocument(options.out);
   console.log(`\n${resultLines(rows).join("\n")}\n\nwritten to ${options.out}`);
 }
 

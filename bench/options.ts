@@ -55,7 +55,8 @@ function isChosen(workload: Workload, named: readonly WorkloadId[]): boolean {
   return named.length === 0 ? !workload.onRequest : named.includes(workload.id);
 }
 
-function defaultOut(smoke: boolean): string {
+/** Where results go unless another file is named. */
+export function defaultOut(smoke: boolean): string {
   return smoke
     ? join(tmpdir(), `meridian-bench-smoke-${process.pid}.json`)
     : join(import.meta.dirname, "results/latest.json");
