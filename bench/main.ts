@@ -54,7 +54,6 @@ async function bench(options: BenchOptions): Promise<void> {
     writeResults(options.out, { [workload.id]: result });
   }
   if (options.out === defaultOut(false)) writeDocument(options.out);
-  if (options.out === defaultOut(false)) writeDocument(options.out);
   console.log(`\n${resultLines(rows).join("\n")}\n\nwritten to ${options.out}`);
 }
 
