@@ -1,12 +1,13 @@
 import { Command } from "commander";
 import { configHelp, readConfig } from "../platform/config.ts";
-import { reset } from "../platform/embedded/home.ts";
 import { dagCommands } from "./dags.ts";
 import { fail } from "./output.ts";
-import { VERSION } from "./parts.ts";
-import { migrateDatabase, runApi, runProcessor, runSetup, runWorker } from "./processes.ts";
 import { runCommands } from "./runs.ts";
-import { start } from "./start.ts";
+import { VERSION } from "./version.ts";
+
+/** Loaded when they are wanted: Temporal's worker alone takes a second, and `dags list` needs none of it. */
+const processes = async () => await import("./processes.ts");
+const start = async (): Promise<void> => await (await import("./start.ts")).start(readConfig());
 
 /** The command line; `argv` as the process got it. */
 export async function main(argv: readonly string[]): Promise<void> {
@@ -27,31 +28,31 @@ export function createProgram(): Command {
     .description(
       "the whole product in one process group: embedded PostgreSQL and Temporal, worker, processor, API, page",
     )
-    .action(async () => await start(readConfig()));
+    .action(start);
   program
     .command("dev")
     .description("as start; saved DAG files are picked up, runs in flight keep their version")
-    .action(async () => await start(readConfig()));
+    .action(start);
   program
     .command("reset")
     .description("empty the data folder (embedded database, Temporal, logs)")
-    .action(async () => await reset(readConfig().home));
+    .action(async () => await (await import("../platform/embedded/home.ts")).reset(readConfig().home));
   program
     .command("setup")
     .description("register search attributes and clock Schedules in the Temporal namespace")
-    .action(async () => await runSetup(readConfig()));
+    .action(async () => await (await processes()).runSetup(readConfig()));
   program
     .command("worker")
     .description("run tasks and workflows")
-    .action(async () => await runWorker(readConfig()));
+    .action(async () => await (await processes()).runWorker(readConfig()));
   program
     .command("api")
     .description("serve the API and the page")
-    .action(async () => await runApi(readConfig()));
+    .action(async () => await (await processes()).runApi(readConfig()));
   program
     .command("processor")
     .description("watch the DAG folder and store versions")
-    .action(async () => await runProcessor(readConfig()));
+    .action(async () => await (await processes()).runProcessor(readConfig()));
   program
     .command("config")
     .description("list all settings (environment variables)")
@@ -61,7 +62,7 @@ export function createProgram(): Command {
     .description("the database")
     .command("migrate")
     .description("bring the schema up to date")
-    .action(async () => await migrateDatabase(readConfig()));
+    .action(async () => await (await processes()).migrateDatabase(readConfig()));
   dagCommands(program);
   runCommands(program);
   return program;

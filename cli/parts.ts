@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -22,10 +22,9 @@ import { installRuntime } from "../worker/runtime.ts";
 import { startWorker, type StartedWorker } from "../worker/worker.ts";
 import { rememberApi } from "./api-url.ts";
 import { temporalAddress } from "./resources.ts";
+import { VERSION } from "./version.ts";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
-export const VERSION = (JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { version: string })
-  .version;
 
 const clock = (): number => Date.now();
 

@@ -6,9 +6,10 @@ import { Life, untilKilled } from "../platform/life.ts";
 import { createLog } from "../platform/log.ts";
 import { buildIfStale } from "../web/build-if-stale.ts";
 import { workflowBundle } from "../worker/bundle.ts";
-import { startApiPart, startProcessorPart, startWorkerPart, VERSION, type Shared } from "./parts.ts";
+import { startApiPart, startProcessorPart, startWorkerPart, type Shared } from "./parts.ts";
 import { openLogs, openPool, openTemporal } from "./resources.ts";
 import { setUpTemporal } from "./setup.ts";
+import { VERSION } from "./version.ts";
 
 /** The whole product in one command: embedded servers (unless addresses are given), worker, processor, API, page. */
 export async function start(given: Config): Promise<void> {

@@ -14,7 +14,7 @@ const dagFile = (id: string, body: string, options = "schedule: null"): string =
   `import { dag, task } from "meridian";\nexport const it = dag("${id}", { ${options} }, () => { task("only", ${body}); });\n`;
 const lines = (text: string): string[] => text.split("\n").filter((line) => line !== "");
 
-describe.skipIf(whyNoBrowser() !== null)("C1: the page on the whole product", () => {
+describe.skipIf(whyNoBrowser() !== null)("C1: the page on the whole product", { timeout: 120_000 }, () => {
   let browser: Browser;
   let page: Page;
   let errors: string[];
@@ -194,7 +194,8 @@ describe.skipIf(whyNoBrowser() !== null)("C1: the page on the whole product", ()
   });
 });
 
-describe("C12 F1: the command line beside the running product", () => {
+// A command is a process of its own: beside other tests each may take seconds.
+describe("C12 F1: the command line beside the running product", { timeout: 120_000 }, () => {
   it("dags list: a table for people, JSON for programs", async () => {
     const json = await product.meridian(["dags", "list", "--output", "json"]);
     expect([json.code, json.stderr]).toEqual([0, ""]);

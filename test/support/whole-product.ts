@@ -31,7 +31,7 @@ export interface WholeProduct {
   stop(): Promise<void>;
 }
 
-export interface Answer {
+interface Answer {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
