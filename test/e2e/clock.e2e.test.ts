@@ -10,7 +10,7 @@ import { startProduct, until } from "../support/product.ts";
 
 const FULL = process.env["MERIDIAN_TEST_FULL"] === "1";
 
-describe("A3 B3: ticks of any kind", () => {
+describe("A3 B3: ticks of any kind", { timeout: FULL ? 900_000 : 120_000 }, () => {
   const calendar = useCalendar();
   const { define, tick, switchOn, intervals, settled, tries, post } = calendar;
 
