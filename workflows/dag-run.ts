@@ -42,8 +42,7 @@ export async function dagRun(input: DagRunInput): Promise<DagRunResult> {
       for (const grant of grants) {
         const task = positions.get(grant.taskId);
         if (task === undefined) continue;
-        if (now.cells[task]!.state === "none" && grant.try === 1) ahead.add(task);
-        else inbox.push({ kind: "granted", task, try: grant.try });
+        inbox.push({ kind: "granted", task, try: grant.try });
       }
     };
     onGrants([...opened.grants, ...early]);
@@ -51,7 +50,7 @@ export async function dagRun(input: DagRunInput): Promise<DagRunResult> {
       input.run,
       plan,
       opened,
-      { events: inbox, ahead, onGrants },
+      { events: inbox, positions, ahead, onGrants },
       (next) => (progress = now = next),
     );
     await condition(allHandlersFinished);
@@ -71,6 +70,8 @@ export async function dagRun(input: DagRunInput): Promise<DagRunResult> {
 
 interface Inbox {
   readonly events: RunEvent[];
+  readonly positions: ReadonlyMap<string, number>;
+  /** Tasks that have their slots before the run asks: only what came with a try's own end counts. */
   readonly ahead: Set<number>;
   readonly onGrants: (grants: readonly Grant[]) => void;
 }
@@ -89,7 +90,9 @@ async function interpret(
     plan,
     opened.info,
     (event) => void inbox.events.push(event),
-    (taskIds) => inbox.onGrants(taskIds.map((taskId) => ({ taskId, mapIndex: -1, try: 1 }))),
+    (taskIds) => {
+      for (const taskId of taskIds) inbox.ahead.add(inbox.positions.get(taskId)!);
+    },
   );
   let progress = opened.progress;
   let pending: Decision[] = [];
@@ -111,7 +114,8 @@ async function interpret(
         else if (effect.kind === "wait") tries.wait(effect.task, effect.try, effect.delayMs);
         else if (effect.kind === "request") {
           const { task, try: number } = effect;
-          if (number === 1 && inbox.ahead.delete(task)) events.push({ kind: "granted", task, try: 1 });
+          if (number === 1 && inbox.ahead.delete(task) && allAtFirstTry(plan, progress, task))
+            events.push({ kind: "granted", task, try: 1 });
           else requests.push(requestOf(plan, task, number));
         } else if (effect.kind === "record") {
           pending.push(decisionOf(plan, effect));
@@ -137,6 +141,14 @@ async function interpret(
     progress,
   });
   return progress;
+}
+
+/**
+ * Slots asked for ahead rest on recorded successes; one that the run then called lost has given them back
+ * (`app.settle`). So they are trusted only where no upstream needed another try; else the run asks itself.
+ */
+function allAtFirstTry(plan: RunPlan, progress: RunProgress, task: number): boolean {
+  return plan.tasks[task]!.upstream.every((up) => progress.cells[up]!.try === 1);
 }
 
 /**

@@ -162,6 +162,7 @@ create table app.lease (
   granted_at   timestamptz,
   told_at      timestamptz,                        -- when the run was last told; the answer may have been lost
   known        boolean not null default false,     -- the run certainly knows: it took a signal, or the try (or run) began
+  after        text[],                             -- asked for ahead, with the record of these tasks' success; else null
   tell_after   timestamptz,                        -- the outbox leaves it alone until then: somebody is telling
   reason       text,                               -- why it waits
   reason_since timestamptz,

@@ -35,6 +35,17 @@ begin
   using jsonb_to_recordset(p) as r(run bigint, task_id text, map_index integer, try integer, try_state text)
   where l.run = r.run and l.task_id = r.task_id and l.map_index = r.map_index and r.task_id <> ''
     and (l.try = r.try or r.try_state is null);
+
+  -- A recorded success that the run never heard of (its worker was killed in between) is no success: what was asked for
+  -- ahead on its strength gives the slot back, or the next try could wait for ever behind its own successor.
+  with dropped as (
+    delete from app.lease as l
+    using jsonb_to_recordset(p) as r(run bigint, task_id text, state text)
+    where l.run = r.run and l.after is not null and r.task_id = any (l.after) and r.state <> 'success'
+    returning l.run, l.task_id, l.map_index, l.try
+  )
+  delete from app.cell c using dropped d
+  where c.run = d.run and c.task_id = d.task_id and c.map_index = d.map_index and c.try = d.try and c.phase = 0;
 end $$;
 
 -- Grants what is free, in the allocator's own order (core/allocate.ts): highest priority, then first come; a head
@@ -89,14 +100,14 @@ begin
   ) a;
 
   -- A repeat that comes late (its worker was thought dead) must not ask for a try that has ended.
-  insert into app.lease (run, task_id, map_index, try, account, slots, priority, granted_at, told_at, tell_after)
-  select r.run, r.task_id, r.map_index, r.try, r.account, r.slots, r.priority,
+  insert into app.lease (run, task_id, map_index, try, account, slots, priority, after, granted_at, told_at, tell_after)
+  select r.run, r.task_id, r.map_index, r.try, r.account, r.slots, r.priority, r.after,
          case when at_once then app.now() end, case when at_once then app.now() end,
          -- The answer may be lost (a killed worker, a slow one): unless the try has begun by then, the outbox tells again.
          case when at_once then app.now() + interval '5 seconds' else app.now() end
   from rows from (jsonb_to_recordset(p_requests)
-    as (run bigint, task_id text, map_index integer, try integer, account text, slots integer, priority integer))
-    with ordinality as r(run, task_id, map_index, try, account, slots, priority, n)
+    as (run bigint, task_id text, map_index integer, try integer, account text, slots integer, priority integer, after text[]))
+    with ordinality as r(run, task_id, map_index, try, account, slots, priority, after, n)
   join app.cell c on c.run = r.run and c.task_id = r.task_id and c.map_index = r.map_index
   where c.try = r.try and c.phase < 2
   order by r.n
@@ -169,7 +180,7 @@ begin
       returning c.run, c.task_id
     )
     select coalesce(jsonb_agg(jsonb_build_object('run', r.run, 'task_id', r.task_id, 'map_index', -1, 'try', 1,
-                                                 'account', r.account, 'slots', r.slots, 'priority', r.priority)), '[]')
+                                                 'account', r.account, 'slots', r.slots, 'priority', r.priority, 'after', r.after)), '[]')
     into v_requests
     from ready r join asked a using (run, task_id);
     if jsonb_array_length(v_requests) > 0 then

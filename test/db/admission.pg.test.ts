@@ -221,6 +221,26 @@ describe("B11: the account book", () => {
     expect(await takeUntold(db.pool, 10, 1000)).toEqual([]);
   });
 
+  it("regression: a success that the run calls lost gives back what was asked for ahead on its strength", async () => {
+    await pool("single", 1);
+    const run = await newRun();
+    await advance(db.pool, [run], [], [ask(run, "a", "single")]);
+    const next = { run, task_id: "b", after: ["a"], account: "pool:single", slots: 1, priority: 1 };
+    const recorded = await recordTries(db.pool, [started(run, "a")], [ended(run, "a")], [next]);
+    expect(recorded.grants).toEqual([{ run, task_id: "b" }]);
+    // The worker died before Temporal heard of the end: the run calls try 1 lost and asks for try 2 of `a`.
+    const lost = { ...settled(run, 1, "a"), state: "up_for_retry" as const, try_state: "lost" as const };
+    const again = await advance(db.pool, [run], [lost], [ask(run, "a", "single", 1, 1, 2)]);
+    expect(again.grants.map((grant) => [grant.task_id, grant.try])).toEqual([["a", 2]]);
+    expect(await used("single")).toBe(1);
+    const { rows } = await db.pool.query("select task_id from app.cell where run = $1", [run]);
+    expect(rows).toEqual([{ task_id: "a" }]);
+    // Its second success asks for `b` anew.
+    const second = await recordTries(db.pool, [started(run, "a", 2)], [ended(run, "a", 2)], [next]);
+    expect(second.grants).toEqual([{ run, task_id: "b" }]);
+    expect(await used("single")).toBe(1);
+  });
+
   it("a repeated advance answers the same grants and asks for nothing twice", async () => {
     await pool("p", 10);
     const run = await newRun();
