@@ -1,5 +1,6 @@
 import { WorkflowNotFoundError, type Client } from "@temporalio/client";
 import { workflowIdOf } from "../core/ids.ts";
+import { inParallel } from "../core/in-parallel.ts";
 import type { Pool } from "../db/connection.ts";
 import { markTold, takeUntold, type UntoldGrant } from "../db/pools/outbox.ts";
 import { grantsSignal, type GrantMessage } from "../workflows/messages.ts";
@@ -31,18 +32,14 @@ export async function tellGrants(deps: TellerDeps): Promise<number> {
     else own.push(grant);
   }
   const told: UntoldGrant[] = [];
-  const groups = [...byRun.values()];
-  const next = async (): Promise<void> => {
-    for (let group = groups.pop(); group !== undefined; group = groups.pop()) {
-      try {
-        await tellRun(deps, group);
-        told.push(...group);
-      } catch (error) {
-        deps.onError(error as Error);
-      }
+  await inParallel(byRun.values(), IN_PARALLEL, async (group) => {
+    try {
+      await tellRun(deps, group);
+      told.push(...group);
+    } catch (error) {
+      deps.onError(error as Error);
     }
-  };
-  await Promise.all(Array.from({ length: Math.min(IN_PARALLEL, groups.length) }, next));
+  });
   if (told.length > 0) await markTold(deps.pool, told);
   return told.length;
 }

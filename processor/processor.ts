@@ -7,7 +7,7 @@ import type { Surroundings } from "./examine.ts";
 import { lockHashOf } from "./hashes.ts";
 import { makeImportFolder } from "./import-folder.ts";
 import { Importer } from "./importer.ts";
-import { inParallel } from "./in-parallel.ts";
+import { inParallel } from "../core/in-parallel.ts";
 import { Looker } from "./look.ts";
 import { mayBeDagFile, mentionsDag, nameIn, scan } from "./scan.ts";
 import { type Stored, storeFindings } from "./store.ts";

@@ -12,7 +12,7 @@ import { bundleOne, type Examined, importOne, rooted, type Surroundings } from "
 import { lockHashOf } from "./hashes.ts";
 import { makeImportFolder } from "./import-folder.ts";
 import { Importer } from "./importer.ts";
-import { inParallel } from "./in-parallel.ts";
+import { inParallel } from "../core/in-parallel.ts";
 import { nameIn } from "./scan.ts";
 import { DEFAULT_LIMITS, type FileError, type ImportLimits } from "./types.ts";
 

@@ -1,7 +1,8 @@
 import type { Client } from "@temporalio/client";
 import { isoOf } from "../core/calendar/dates.ts";
 import { plan, type Plan } from "../core/calendar/plan.ts";
-import { runIdOf } from "../core/ids.ts";
+import { parseRunId, runIdOf } from "../core/ids.ts";
+import { inParallel } from "../core/in-parallel.ts";
 import { startRun } from "../client/runs.ts";
 import { transaction, type Db, type Pool } from "../db/connection.ts";
 import { storeCursors, takeDue, takeNamed, type CursorRow, type DagRow } from "../db/dag-rows.ts";
@@ -64,7 +65,7 @@ export async function createDueRuns(
 interface Page {
   readonly dags: number;
   readonly created: number;
-  readonly toStart: readonly { row: CreatedRun; logicalAt: number }[];
+  readonly toStart: readonly CreatedRun[];
 }
 
 async function createPage(deps: CreateRunsDeps, take: Take): Promise<Page> {
@@ -86,9 +87,7 @@ async function createPage(deps: CreateRunsDeps, take: Take): Promise<Page> {
     }
     const rows = await createRuns(client, plans.flatMap(newRuns));
     await storeCursors(client, cursors);
-    const toStart = rows
-      .filter((row) => row.created && row.granted)
-      .map((row) => ({ row, logicalAt: logicalAtOf(row, plans) }));
+    const toStart = rows.filter((row) => row.created && row.granted);
     return { dags: dags.length, created: rows.filter((row) => row.created).length, toStart };
   });
 }
@@ -141,22 +140,14 @@ function putOff(dag: DagRow, nowAt: number): CursorRow {
   };
 }
 
-function logicalAtOf(row: CreatedRun, plans: readonly Planned[]): number {
-  const own = plans.find(({ dag }) => dag.dag_id === row.dag_id)!;
-  return own.plan.intervals.find((interval) => runIdOf(interval.startAt) === row.run_id)!.startAt;
-}
-
 /** A start that fails is left to the outbox, which comes by in a few seconds. */
 async function startAll(deps: CreateRunsDeps, toStart: Page["toStart"]): Promise<void> {
-  const queue = [...toStart].reverse();
-  const next = async (): Promise<void> => {
-    for (let item = queue.pop(); item !== undefined; item = queue.pop()) {
-      const { row, logicalAt } = item;
-      const run = { dagId: row.dag_id, runId: row.run_id, run: row.run, runType: "scheduled", logicalAt };
-      await startRun(deps.temporal, deps.taskQueue, run, deps.eager).catch((error: unknown) =>
-        deps.onError?.(error as Error, `starting ${row.dag_id} ${row.run_id} failed; it will be tried again`),
-      );
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(STARTS_IN_PARALLEL, queue.length) }, next));
+  await inParallel(toStart, STARTS_IN_PARALLEL, async (row) => {
+    const { dag_id: dagId, run_id: runId, run } = row;
+    const { logicalAt } = parseRunId(runId)!;
+    const start = { dagId, runId, run, runType: "scheduled", logicalAt };
+    await startRun(deps.temporal, deps.taskQueue, start, deps.eager).catch((error: unknown) =>
+      deps.onError?.(error as Error, `starting ${dagId} ${runId} failed; it will be tried again`),
+    );
+  });
 }

@@ -1,6 +1,7 @@
 import { WorkflowNotFoundError, type Client } from "@temporalio/client";
 import type pg from "pg";
 import { workflowIdOf } from "../core/ids.ts";
+import { inParallel } from "../core/in-parallel.ts";
 import { endGoneRun, freeEndedTries, suspectRuns, type SuspectRun } from "../db/pools/reconcile.ts";
 import type { Log } from "../platform/log.ts";
 
@@ -21,19 +22,14 @@ const IN_PARALLEL = 10;
  */
 export async function reconcile(deps: ReconcilerDeps): Promise<{ leases: number; runs: number }> {
   const leases = await freeEndedTries(deps.pool, deps.quietMs);
-  const suspects = [...(await suspectRuns(deps.pool, deps.quietMs, RUNS_PER_PASS))];
+  const suspects = await suspectRuns(deps.pool, deps.quietMs, RUNS_PER_PASS);
   let runs = 0;
-  const next = async (): Promise<void> => {
-    for (let suspect = suspects.pop(); suspect !== undefined; suspect = suspects.pop()) {
-      const reason = await goneReason(deps.temporal, suspect);
-      if (reason === null) continue;
-      if (await endGoneRun(deps.pool, suspect.run, reason)) {
-        runs += 1;
-        deps.log.warn({ dag: suspect.dag_id, run: suspect.run_id }, `run ended: ${reason}`);
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: IN_PARALLEL }, next));
+  await inParallel(suspects, IN_PARALLEL, async (suspect) => {
+    const reason = await goneReason(deps.temporal, suspect);
+    if (reason === null || !(await endGoneRun(deps.pool, suspect.run, reason))) return;
+    runs += 1;
+    deps.log.warn({ dag: suspect.dag_id, run: suspect.run_id }, `run ended: ${reason}`);
+  });
   if (leases > 0) deps.log.warn(`freed ${leases} lease(s) of tries that had ended`);
   return { leases, runs };
 }

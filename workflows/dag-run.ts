@@ -41,8 +41,7 @@ export async function dagRun(input: DagRunInput): Promise<DagRunResult> {
     onGrants = (grants) => {
       for (const grant of grants) {
         const task = positions.get(grant.taskId);
-        if (task === undefined) continue;
-        inbox.push({ kind: "granted", task, try: grant.try });
+        if (task !== undefined) inbox.push({ kind: "granted", task, try: grant.try });
       }
     };
     onGrants([...opened.grants, ...early]);

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { Client } from "@temporalio/client";
 import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from "@temporalio/worker";
 import { type BenchEnv, type Contestant, nowMs, type Sample } from "../contestant.ts";
-import { inParallel } from "../in-parallel.ts";
+import { inParallel } from "../../core/in-parallel.ts";
 import { workerTuning } from "../tuning.ts";
 import type { Workload } from "../workloads.ts";
 import { createBareActivities } from "./activities.ts";

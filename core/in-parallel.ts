@@ -2,7 +2,7 @@
 export async function inParallel<T>(
   items: Iterable<T>,
   width: number,
-  each: (item: T) => Promise<void>,
+  each: (item: T) => Promise<unknown>,
 ): Promise<void> {
   const iterator = items[Symbol.iterator]();
   const errors: unknown[] = [];
