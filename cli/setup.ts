@@ -5,10 +5,6 @@ import { ensureClockSchedules } from "../schedules/clock-schedules.ts";
 
 /** What Meridian needs of a Temporal namespace: search attributes and clock Schedules. Idempotent, anywhere. */
 export async function setUpTemporal(temporal: Client, config: Config): Promise<void> {
-  await ensureSearchAttributes(temporal, config.temporalNamespace, {
-    MeridianDag: "KEYWORD",
-    MeridianLogicalDate: "DATETIME",
-    MeridianRunType: "KEYWORD",
-  });
+  await ensureSearchAttributes(temporal, config.temporalNamespace);
   await ensureClockSchedules(temporal, config.taskQueue, config.clockShards);
 }

@@ -1,14 +1,8 @@
 import { WorkflowExecutionAlreadyStartedError, type Client } from "@temporalio/client";
-import { SearchAttributeType, defineSearchAttributeKey, TypedSearchAttributes } from "@temporalio/common";
+import { TypedSearchAttributes } from "@temporalio/common";
 import { workflowIdOf } from "../core/ids.ts";
+import { SEARCH_ATTRIBUTES } from "../platform/search-attributes.ts";
 import type { DagRunInput } from "../workflows/messages.ts";
-
-/** Search attributes that runs carry, for Temporal Web (design 9). `meridian setup` registers them. */
-const SEARCH_ATTRIBUTES = {
-  dag: defineSearchAttributeKey("MeridianDag", SearchAttributeType.KEYWORD),
-  logicalDate: defineSearchAttributeKey("MeridianLogicalDate", SearchAttributeType.DATETIME),
-  runType: defineSearchAttributeKey("MeridianRunType", SearchAttributeType.KEYWORD),
-} as const;
 
 export interface RunToStart extends DagRunInput {
   readonly runType: string;

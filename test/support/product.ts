@@ -102,11 +102,7 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
   const address = config.temporalAddress!;
   const plain = await connectClient(config, address);
   life.onEnd("client", async () => await plain.connection.close());
-  await ensureSearchAttributes(plain, config.temporalNamespace, {
-    MeridianDag: "KEYWORD",
-    MeridianLogicalDate: "DATETIME",
-    MeridianRunType: "KEYWORD",
-  });
+  await ensureSearchAttributes(plain, config.temporalNamespace);
   const logs = createLocalLogStore({ folder: join(home, "logs") });
   const clock = (): number => product.at ?? Date.now();
   let temporal = plain;
