@@ -1,14 +1,6 @@
 import type { MeridianClient } from "../client/types.ts";
 import type { Db, Pool } from "../db/connection.ts";
-
-/** Names a try's log. */
-export interface LogKey {
-  readonly dagId: string;
-  readonly runId: string;
-  readonly taskId: string;
-  readonly mapIndex: number;
-  readonly try: number;
-}
+import type { LogKey } from "../platform/logs/store.ts";
 
 /** A piece of a log as text from a byte offset on. `done`: nothing more is there now. */
 export interface LogReader {
@@ -27,8 +19,6 @@ export interface AppDeps {
   readonly reader?: Db;
   readonly client: MeridianClient;
   readonly logs: LogReader;
-  /** Epoch ms. */
-  readonly clock: () => number;
   readonly temporalWeb: TemporalWeb | null;
   /** Host names it answers to, beside localhost, 127.0.0.1 and ::1. */
   readonly allowedHosts: readonly string[];

@@ -1,5 +1,4 @@
 import { existsSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { serve } from "@hono/node-server";
@@ -11,6 +10,7 @@ import { createClient } from "../client/client.ts";
 import { Refused } from "../core/errors.ts";
 import { linkPackages } from "../platform/code-folder.ts";
 import type { Config } from "../platform/config.ts";
+import { whyNot } from "../platform/embedded/ports.ts";
 import type { Life } from "../platform/life.ts";
 import type { Log } from "../platform/log.ts";
 import { formatLine } from "../platform/logs/format.ts";
@@ -110,7 +110,6 @@ export async function startApiPart(
     db: pool,
     client,
     logs: textReader(logs),
-    clock,
     temporalWeb: temporalUi === null ? null : { url: temporalUi, namespace: config.temporalNamespace },
     allowedHosts: [...config.allowedHosts, config.host],
     webFolder: existsSync(join(webFolder, "index.html")) ? webFolder : null,
@@ -147,26 +146,15 @@ function textReader(logs: LogStore): LogReader {
 /** A default port that is taken gives the next free one; one given explicitly must be free. */
 async function freePort(host: string, given: number | undefined): Promise<number> {
   if (given !== undefined) {
-    if (await isFree(host, given)) return given;
+    if ((await whyNot(given, host)) === null) return given;
     throw new Refused(
       "port_taken",
       `port ${given} is taken on ${host}: end what listens there, or set MERIDIAN_PORT to another`,
     );
   }
-  for (let port = 8080; port < 8180; port++) if (await isFree(host, port)) return port;
+  for (let port = 8080; port < 8180; port++) if ((await whyNot(port, host)) === null) return port;
   throw new Refused(
     "port_taken",
     `ports 8080 to 8179 are all taken on ${host}: set MERIDIAN_PORT to a free one`,
   );
-}
-
-async function isFree(host: string, port: number): Promise<boolean> {
-  return await new Promise((done) => {
-    const probe = createServer();
-    probe.once("error", () => done(false));
-    probe.listen(port, host, () => {
-      const { port: got } = probe.address() as AddressInfo;
-      probe.close(() => done(got === port));
-    });
-  });
 }

@@ -1,6 +1,8 @@
 import { createServer } from "node:net";
 import { Refused } from "../../core/errors.ts";
 
+const LOOPBACK = "127.0.0.1";
+
 export interface PortWish {
   /** What it is for, in the reader's words: "Postgres". */
   readonly what: string;
@@ -46,17 +48,18 @@ function portRefused({ what, setting }: PortWish, port: number, problem: string)
   );
 }
 
-async function whyNot(port: number): Promise<string | null> {
-  const tried = await listenOnce(port);
+/** Why nobody could listen there now, as an error code; null when it is free. */
+export async function whyNot(port: number, host = LOOPBACK): Promise<string | null> {
+  const tried = await listenOnce(port, host);
   return typeof tried === "number" ? null : tried;
 }
 
 /** The port listened on for a moment, or the error code. */
-function listenOnce(port: number): Promise<number | string> {
+function listenOnce(port: number, host = LOOPBACK): Promise<number | string> {
   return new Promise((resolve) => {
     const server = createServer();
     server.once("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
-    server.listen({ port, host: "127.0.0.1", exclusive: true }, () => {
+    server.listen({ port, host, exclusive: true }, () => {
       const address = server.address();
       const got = address !== null && typeof address === "object" ? address.port : port;
       server.close(() => resolve(got));
