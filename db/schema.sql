@@ -154,16 +154,6 @@ CREATE INDEX lease_untold ON app.lease USING btree (tell_after) WHERE ((granted_
 CREATE INDEX lease_used ON app.lease USING btree (account) INCLUDE (slots) WHERE (granted_at IS NOT NULL);
 CREATE INDEX lease_waiting ON app.lease USING btree (account, priority DESC, seq) WHERE (granted_at IS NULL);
 
-create table app.process (
-  id text not null,
-  kind text not null,
-  host text not null,
-  pid integer not null,
-  started_at timestamp with time zone not null,
-  seen_at timestamp with time zone not null,
-  constraint process_pkey PRIMARY KEY (id)
-);
-
 create table app.run_key (
   dag_id text not null,
   logical_at timestamp with time zone not null,

@@ -190,16 +190,6 @@ create table app.idempotency (
   answer     jsonb not null
 );
 
--- Worker processes that are alive, for the page and the reconciler.
-create table app.process (
-  id         text primary key,
-  kind       text not null,
-  host       text not null,
-  pid        integer not null,
-  started_at timestamptz not null,
-  seen_at    timestamptz not null
-);
-
 -- Makes the monthly partitions from last month to `months` ahead. Idempotent, and safe beside itself.
 create function app.ensure_partitions(months integer default 2) returns void language plpgsql as $$
 declare
