@@ -1,26 +1,22 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { serve } from "@hono/node-server";
 import type { Client } from "@temporalio/client";
 import type pg from "pg";
-import { createApp } from "../../api/app.ts";
+import { startApiPart, startWorkerPart } from "../../cli/parts.ts";
 import { setUpTemporal } from "../../cli/setup.ts";
-import { createClient } from "../../client/client.ts";
 import { runIdOf, workflowIdOf } from "../../core/ids.ts";
 import { migrate } from "../../db/migrate.ts";
 import { readConfig } from "../../platform/config.ts";
+import { freePort } from "../../platform/embedded/ports.ts";
 import { Life } from "../../platform/life.ts";
 import { createLog } from "../../platform/log.ts";
 import { createLocalLogStore } from "../../platform/logs/local.ts";
 import { createPool } from "../../platform/pg.ts";
-import { connectClient, connectNative } from "../../platform/temporal.ts";
+import { connectClient } from "../../platform/temporal.ts";
 import { createProcessor } from "../../processor/processor.ts";
-import { installRuntime } from "../../worker/runtime.ts";
-import { startWorker } from "../../worker/worker.ts";
 import { nowMs, type BenchEnv, type Contestant, type Sample, type TaskTime } from "../contestant.ts";
-import { inParallel } from "../in-parallel.ts";
+import { inParallel } from "../../core/in-parallel.ts";
 import type { Workload } from "../workloads.ts";
 import { dagFiles } from "./dag-files.ts";
 
@@ -55,9 +51,9 @@ export class Ours implements Contestant {
       TEMPORAL_ADDRESS: env.temporalAddress,
       TEMPORAL_NAMESPACE: env.namespace,
       MERIDIAN_TASK_QUEUE: "bench-ours",
+      MERIDIAN_PORT: String(await freePort()),
     });
     const log = createLog("warn", "bench");
-    installRuntime(log);
     const life = new Life(log);
     life.onEnd("folder", () => rmSync(home, { recursive: true, force: true }));
     const pool = createPool(
@@ -73,46 +69,20 @@ export class Ours implements Contestant {
     // A server takes some seconds to know new search attributes; a start before that is left to the outbox.
     await new Promise((done) => setTimeout(done, 5_000));
     await setUp.connection.close();
-    const connection = await connectNative(config, env.temporalAddress);
-    life.onEnd("connection", async () => await connection.close());
     const logs = createLocalLogStore({ folder: join(home, "logs") });
-    const worker = await startWorker({ config, pool, connection, logs, log, clock: () => Date.now() }, life);
-    const processor = createProcessor({
-      pool,
-      folder,
-      home,
-      log,
-      onStored: async (dagIds) => await worker.createDue(dagIds),
-    });
-    const client = createClient({
-      pool,
-      temporal: worker.temporal,
-      taskQueue: config.taskQueue,
-      eager: true,
-      clock: () => Date.now(),
-    });
-    const app = createApp({
-      db: pool,
-      client,
-      logs: { read: async () => ({ text: "", nextOffset: 0, done: true }) },
-      clock: () => Date.now(),
-      temporalWeb: null,
-      allowedHosts: [],
-      webFolder: null,
-      version: "bench",
-    });
-    const server = await new Promise<ReturnType<typeof serve>>((done) => {
-      const listening = serve({ fetch: app.fetch, hostname: "127.0.0.1", port: 0 }, () => done(listening));
-    });
-    life.onEnd("API", () => void server.close());
+    const shared = { config, pool, logs, log, life };
+    const worker = await startWorkerPart(shared);
+    const createDue = async (dagIds: readonly string[]) => await worker.createDue(dagIds);
+    const api = await startApiPart(shared, worker.temporal, createDue, { eager: true, temporalUi: null });
+    // Not the processor part of `meridian start`: files are looked at when told, not when they change.
+    const processor = createProcessor({ pool, folder, home, log, onStored: createDue });
     life.onEnd("processor", async () => await processor.stop());
-    const { port } = server.address() as AddressInfo;
     this.#live = {
       life,
       pool,
       temporal: worker.temporal,
       folder,
-      url: `http://127.0.0.1:${port}/api/v1`,
+      url: `${api.url}/api/v1`,
       pass: async () => await processor.pass(),
     };
   }
