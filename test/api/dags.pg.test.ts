@@ -1,24 +1,16 @@
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { DagDetail, DagList, Health, ImportErrorList } from "../../api/contracts.ts";
 import { SCHEMA_VERSION } from "../../db/migrate.ts";
 import { insertDag, insertRun, insertVersion } from "./rows.ts";
-import {
-  fakeClient,
-  get,
-  openDatabase,
-  post,
-  problemOf,
-  serialTask,
-  testApp,
-  type TestApp,
-} from "./support.ts";
+import { fakeClient, get, post, problemOf, serialTask, testApp, type TestApp } from "./support.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
-let database: Awaited<ReturnType<typeof openDatabase>>;
+let database: TestDatabase;
 let app: TestApp;
 const fake = fakeClient(["sales"]);
 
 beforeAll(async () => {
-  database = await openDatabase(inject("databaseUrl"));
+  database = await createTestDatabase("api", 25);
   const { pool } = database;
   app = testApp({ db: pool, client: fake.client });
   await insertDag(pool, "sales", {
@@ -39,7 +31,7 @@ beforeAll(async () => {
        ('sales.ts', '2026-05-09T00:00:00Z', 5, null, '{sales}')`,
   );
 });
-afterAll(() => database.close());
+afterAll(() => database.drop());
 
 const ids = async (query: string): Promise<string[]> =>
   (await get(app, `/dags${query}`, DagList)).dags.map((d) => d.dagId);

@@ -1,15 +1,16 @@
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { Grid } from "../../api/contracts.ts";
 import { GRID_CELLS, GRID_RUNS } from "../../db/read/grid.ts";
 import { insertCell, insertDag, insertRun, insertVersion } from "./rows.ts";
-import { get, openDatabase, serialTask, testApp, type TestApp } from "./support.ts";
+import { get, serialTask, testApp, type TestApp } from "./support.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
-let database: Awaited<ReturnType<typeof openDatabase>>;
+let database: TestDatabase;
 let app: TestApp;
 let last: number;
 
 beforeAll(async () => {
-  database = await openDatabase(inject("databaseUrl"));
+  database = await createTestDatabase("api", 25);
   const { pool } = database;
   app = testApp({ db: pool });
   await insertDag(pool, "sales", { tasks: [serialTask("old"), serialTask("load", [0])] });
@@ -26,7 +27,7 @@ beforeAll(async () => {
      values ('unborn', 'u.ts', '{"kind": "manual"}', 'h', 1, 0)`,
   );
 });
-afterAll(() => database.close());
+afterAll(() => database.drop());
 
 test("C1: one cell per task per interval", async () => {
   const grid = await get(app, "/dags/sales/grid", Grid);

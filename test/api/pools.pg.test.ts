@@ -1,14 +1,15 @@
-import { afterAll, beforeAll, beforeEach, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { Pool, PoolList } from "../../api/contracts.ts";
 import { insertDag, insertLease, insertRun } from "./rows.ts";
-import { get, openDatabase, post, problemOf, testApp, type TestApp } from "./support.ts";
+import { get, post, problemOf, testApp, type TestApp } from "./support.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
-let database: Awaited<ReturnType<typeof openDatabase>>;
+let database: TestDatabase;
 let app: TestApp;
 let run: number;
 
 beforeAll(async () => {
-  database = await openDatabase(inject("databaseUrl"));
+  database = await createTestDatabase("api", 25);
   app = testApp({ db: database.pool });
   await insertDag(database.pool, "sales");
   run = await insertRun(database.pool, "sales", "2026-05-09T00:00:00Z", { state: "running" });
@@ -18,7 +19,7 @@ beforeEach(async () => {
     "delete from app.lease; delete from app.audit; delete from app.account where key <> 'pool:default_pool'",
   );
 });
-afterAll(() => database.close());
+afterAll(() => database.drop());
 
 const pools = async () => (await get(app, "/pools", PoolList)).pools;
 const set = async (name: string, body: unknown, status = 200): Promise<Pool> => {

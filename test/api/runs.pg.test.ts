@@ -1,16 +1,17 @@
-import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LogPiece, RunDetail, RunList, TryList } from "../../api/contracts.ts";
-import type { LogKey } from "../../api/deps.ts";
+import type { LogKey } from "../../platform/logs/store.ts";
 import { insertCell, insertDag, insertLease, insertRun, insertTry } from "./rows.ts";
-import { get, openDatabase, problemOf, serialTask, testApp, type TestApp } from "./support.ts";
+import { get, problemOf, serialTask, testApp, type TestApp } from "./support.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
-let database: Awaited<ReturnType<typeof openDatabase>>;
+let database: TestDatabase;
 let app: TestApp;
 const asked: [LogKey, number][] = [];
 const RUN = "/dags/sales/runs/2026-05-09T00-00-00Z";
 
 beforeAll(async () => {
-  database = await openDatabase(inject("databaseUrl"));
+  database = await createTestDatabase("api", 25);
   const { pool } = database;
   const logs = {
     read: async (key: LogKey, offset: number) => {
@@ -37,7 +38,7 @@ beforeAll(async () => {
   await insertLease(pool, run, "load", "pool:default_pool", 4, { reason: "default_pool is full" });
   await insertLease(pool, run, "", "runs:sales", 1, { granted: true });
 });
-afterAll(() => database.close());
+afterAll(() => database.drop());
 
 test("C1: a run with cells, what it waits for, and the way to Temporal Web", async () => {
   const run = await get(app, RUN, RunDetail);

@@ -1,5 +1,5 @@
 import type { z } from "@hono/zod-openapi";
-import pg from "pg";
+import type pg from "pg";
 import { expect } from "vitest";
 import { createApp, type AppDeps } from "../../api/app.ts";
 import { Problem } from "../../api/contracts.ts";
@@ -7,28 +7,6 @@ import type { MeridianClient, TriggerRequest } from "../../client/types.ts";
 import { Conflict, NotFound } from "../../core/errors.ts";
 import type { SerialGraph, SerialTask } from "../../core/graph.ts";
 import { runIdOf, workflowIdOf } from "../../core/ids.ts";
-import { migrate } from "../../db/migrate.ts";
-
-/** A migrated database of its own; `close` drops it. */
-export async function openDatabase(adminUrl: string): Promise<{ pool: pg.Pool; close(): Promise<void> }> {
-  const name = `api_${Date.now().toString(36)}_${Math.random().toString(36).slice(2, 8)}`;
-  const admin = new pg.Pool({ connectionString: adminUrl, max: 1 });
-  await admin.query(`create database ${name}`);
-  const url = new URL(adminUrl);
-  url.pathname = `/${name}`;
-  const pool = new pg.Pool({ connectionString: url.href, max: 25 });
-  // `end` does not wait for the server's side of a connection, which the drop then cuts.
-  pool.on("error", () => {});
-  await migrate(pool);
-  return {
-    pool,
-    close: async () => {
-      await pool.end();
-      await admin.query(`drop database ${name} with (force)`);
-      await admin.end();
-    },
-  };
-}
 
 /** Trigger, pause and unpause in memory: knows the DAGs named, and which dates are taken. */
 export function fakeClient(dagIds: readonly string[] = ["sales"]) {
@@ -71,7 +49,6 @@ export function testApp(given: Partial<AppDeps> = {}) {
     db: noDatabase,
     client: fakeClient().client,
     logs: { read: () => Promise.reject(new Error("asked for a log")) },
-    clock: () => Date.parse("2026-05-09T10:00:00Z"),
     temporalWeb: { url: "http://localhost:8233/", namespace: "default" },
     allowedHosts: [],
     webFolder: null,

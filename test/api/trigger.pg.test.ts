@@ -1,11 +1,12 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { RunDetail, RunList, TriggeredRun } from "../../api/contracts.ts";
 import { createClient } from "../../client/client.ts";
 import { Retryable } from "../../core/errors.ts";
 import { insertDag, insertRun } from "./rows.ts";
-import { fakeClient, get, openDatabase, post, problemOf, testApp, type TestApp } from "./support.ts";
+import { fakeClient, get, post, problemOf, testApp, type TestApp } from "./support.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
-let database: Awaited<ReturnType<typeof openDatabase>>;
+let database: TestDatabase;
 let fake: ReturnType<typeof fakeClient>;
 let app: TestApp;
 const RUNS = "/dags/sales/runs";
@@ -13,14 +14,14 @@ const keyed = (key: string, body: unknown = {}, path = RUNS) =>
   post(app, path, body, { "Idempotency-Key": key });
 
 beforeAll(async () => {
-  database = await openDatabase(inject("databaseUrl"));
+  database = await createTestDatabase("api", 25);
   await insertDag(database.pool, "sales");
 });
 beforeEach(() => {
   fake = fakeClient(["sales", "stock"]);
   app = testApp({ db: database.pool, client: fake.client });
 });
-afterAll(() => database.close());
+afterAll(() => database.drop());
 
 test("201 with the run, the conf and the caller passed on", async () => {
   const response = await post(app, RUNS, { logicalDate: "2026-05-09T02:00:00+02:00", conf: { a: 1 } });

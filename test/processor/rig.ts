@@ -1,7 +1,8 @@
 import type pg from "pg";
 import { afterEach, beforeEach } from "vitest";
 import type { Processor, ProcessorOptions } from "../../processor/processor.ts";
-import { makeDatabase, makeProcessor, makeWorkplace, type Workplace } from "./support.ts";
+import { makeProcessor, makeWorkplace, type Workplace } from "./support.ts";
+import { createTestDatabase } from "../support/database.ts";
 
 export interface Rig {
   place: Workplace;
@@ -39,7 +40,7 @@ export function useRig(): Rig {
   };
   beforeEach(async () => {
     rig.place = makeWorkplace();
-    ({ pool: rig.pool, drop } = await makeDatabase());
+    ({ pool: rig.pool, drop } = await createTestDatabase("processor"));
   });
   afterEach(async () => {
     await Promise.all(processors.splice(0).map((processor) => processor.stop()));

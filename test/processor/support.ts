@@ -2,9 +2,7 @@ import { randomUUID } from "node:crypto";
 import { mkdirSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import pg from "pg";
-import { inject } from "vitest";
-import { migrate } from "../../db/migrate.ts";
+import type pg from "pg";
 import { createProcessor, type Processor, type ProcessorOptions } from "../../processor/processor.ts";
 
 const PROJECT = fileURLToPath(new URL("../../", import.meta.url));
@@ -34,28 +32,6 @@ export function makeWorkplace(): Workplace {
     unlink: (path) => unlinkSync(join(folder, path)),
     link: (target, path) => symlinkSync(join(folder, target), join(folder, path)),
     remove: () => rmSync(root, { recursive: true, force: true }),
-  };
-}
-
-/** An empty database with our schema, and a pool on it. */
-export async function makeDatabase(): Promise<{ pool: pg.Pool; drop: () => Promise<void> }> {
-  const url = new URL(inject("databaseUrl"));
-  const name = `processor_${randomUUID().replaceAll("-", "")}`;
-  const admin = new pg.Client({ connectionString: url.href });
-  await admin.connect();
-  await admin.query(`create database ${name}`);
-  url.pathname = `/${name}`;
-  const pool = new pg.Pool({ connectionString: url.href });
-  // The database may be dropped a moment before the last connection is closed.
-  pool.on("error", () => {});
-  await migrate(pool);
-  return {
-    pool,
-    drop: async () => {
-      await pool.end();
-      await admin.query(`drop database ${name} with (force)`);
-      await admin.end();
-    },
   };
 }
 

@@ -131,7 +131,6 @@ const api = (product: Product) =>
     db: product.pool,
     client: product.client,
     logs: { read: async () => ({ text: "", nextOffset: 0, done: true }) },
-    clock: () => product.at ?? Date.now(),
     temporalWeb: null,
     allowedHosts: [],
     webFolder: null,

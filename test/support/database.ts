@@ -9,18 +9,18 @@ export interface TestDatabase {
   readonly name: string;
   readonly url: string;
   readonly pool: pg.Pool;
-  drop(): Promise<void>;
+  readonly drop: () => Promise<void>;
 }
 
 /** A database of its own on the test server, with our schema, and a pool on it. */
-export async function createTestDatabase(prefix = "t"): Promise<TestDatabase> {
+export async function createTestDatabase(prefix = "t", connections = 12): Promise<TestDatabase> {
   const name = `${prefix}_${randomUUID().replaceAll("-", "").slice(0, 12)}`;
   const admin = new pg.Client({ connectionString: inject("databaseUrl") });
   await admin.connect();
   await admin.query(`create database ${name}`);
   const url = new URL(inject("databaseUrl"));
   url.pathname = `/${name}`;
-  const pool = new pg.Pool({ connectionString: url.href, max: 12 });
+  const pool = new pg.Pool({ connectionString: url.href, max: connections });
   // The database may be dropped a moment before the last connection is closed.
   pool.on("error", () => {});
   await migrate(pool);
