@@ -1,6 +1,6 @@
 import { poolAccount } from "../core/ids.ts";
 import type { NextRow } from "../db/tries.ts";
-import type { LoadedVersion } from "./versions.ts";
+import type { LoadedVersion } from "../db/versions.ts";
 
 /** A join over more tasks than this is left to the run, which counts without reading cells. */
 const WIDEST = 20;

@@ -1,14 +1,14 @@
 import type pg from "pg";
-import { dsOf, isoOf } from "../core/calendar/dates.ts";
+import { runInfoOf } from "../client/opening.ts";
 import { Terminal } from "../core/errors.ts";
 import { newProgress, step } from "../core/run.ts";
 import { RUN_DONE } from "../core/states.ts";
 import { advance, type RecordRow, type RequestRow } from "../db/pools/advance.ts";
-import { closeRun, openRun } from "../db/runs.ts";
-import { Batcher } from "./batcher.ts";
+import { closeRuns, openRun, type CloseRun } from "../db/runs.ts";
+import { Batcher } from "../core/batcher.ts";
 import { recordRow, requestRow } from "./rows.ts";
 import type { AdvanceInput, Grant, RunActivities } from "./types.ts";
-import type { Versions } from "./versions.ts";
+import type { Versions } from "../db/versions.ts";
 
 export interface RunActivitiesDeps {
   readonly pool: pg.Pool;
@@ -42,40 +42,36 @@ export function createRunActivities(deps: RunActivitiesDeps): RunActivities {
     return batch.map((item) => byRun.get(item.run)!);
   }, 200);
 
+  const closing = new Batcher<CloseRun, undefined>(async (batch) => {
+    if (await closeRuns(deps.pool, batch)) deps.wantPass();
+    return batch.map(() => undefined);
+  }, 100);
+
   return {
     async openRun(run) {
       const row = await openRun(deps.pool, run);
       if (row === null) throw new Terminal("no_run", `run ${run} is not in the database`);
       if (RUN_DONE[row.state]) return { kind: "closed", state: row.state };
       const version = await deps.versions.load(row.version);
-      const first = step(version.plan, newProgress(version.plan), { kind: "opened" });
-      const requests: RequestRow[] = [];
-      for (const effect of first.effects) {
-        if (effect.kind !== "request") continue;
-        const task = version.tasks[effect.task]!;
-        const { id: taskId, pool, poolSlots: slots, priorityWeight: priority } = task;
-        requests.push(requestRow(run, { taskId, mapIndex: -1, try: effect.try, pool, slots, priority }));
-      }
+      const { progress } = step(version.plan, newProgress(version.plan), { kind: "opened" });
+      const requests = version.first.map((first) => ({ run, map_index: -1, try: 1, ...first }));
       const grants = requests.length === 0 ? [] : await batcher.add({ run, records: [], requests });
+      const facts = {
+        dagId: row.dag_id,
+        runId: row.run_id,
+        run,
+        runType: row.run_type,
+        logicalAt: row.logical_at.getTime(),
+        startAt: row.start_at.getTime(),
+        endAt: row.end_at.getTime(),
+        version: row.version,
+        conf: row.conf,
+      };
       return {
         kind: "opened",
-        info: {
-          dagId: row.dag_id,
-          runId: row.run_id,
-          run,
-          runType: row.run_type,
-          logicalDate: isoOf(row.logical_at.getTime()),
-          dataInterval: { start: isoOf(row.start_at.getTime()), end: isoOf(row.end_at.getTime()) },
-          ds: dsOf(row.start_at.getTime(), version.zone),
-          zone: version.zone,
-          conf: row.conf,
-          version: row.version,
-          bundleHash: version.bundleHash,
-          lostAfterMs: deps.lostAfterMs,
-          taskQueue: deps.taskQueue,
-        },
+        info: runInfoOf(facts, version, deps),
         tasks: version.tasks,
-        progress: first.progress,
+        progress,
         grants,
       };
     },
@@ -90,8 +86,7 @@ export function createRunActivities(deps: RunActivitiesDeps): RunActivities {
 
     async closeRun({ run, decisions, state, reason, progress }) {
       const records = decisions.map((decision) => recordRow(run, decision));
-      const waits = await closeRun(deps.pool, { run, records, state, reason, progress });
-      if (waits) deps.wantPass();
+      await closing.add({ run, records, state, reason, progress });
     },
   };
 }

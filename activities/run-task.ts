@@ -8,7 +8,7 @@ import { errorOf, outputOf } from "./rows.ts";
 import type { Runner } from "./runner/types.ts";
 import type { TryRecords } from "./try-records.ts";
 import type { RunTaskInput, TaskActivities, TaskResult } from "./types.ts";
-import type { Versions } from "./versions.ts";
+import type { Versions } from "../db/versions.ts";
 
 export interface TaskActivitiesDeps {
   readonly pool: pg.Pool;

@@ -48,6 +48,14 @@ export type Opened =
       readonly grants: readonly Grant[];
     };
 
+/** What the maker of a run did already: the first step and its requests, so that the run begins with its grants. */
+export interface OpenedAtStart {
+  readonly info: RunInfo;
+  readonly tasks: readonly RunTask[];
+  /** Tasks whose first tries have their slots. */
+  readonly grants: readonly string[];
+}
+
 export interface AdvanceInput {
   readonly run: number;
   readonly decisions: readonly Decision[];

@@ -7,6 +7,7 @@ import type pg from "pg";
 import { createApp } from "../api/app.ts";
 import type { LogReader } from "../api/deps.ts";
 import { createClient } from "../client/client.ts";
+import { RunStarter } from "../client/starter.ts";
 import { Refused } from "../core/errors.ts";
 import { linkPackages } from "../platform/code-folder.ts";
 import type { Config } from "../platform/config.ts";
@@ -75,11 +76,23 @@ export async function startProcessorPart(
   await processor.start();
 }
 
+/** Starts runs from a process that has no worker. */
+export function remoteStarter({ config, pool, log }: Shared, temporal: Client): RunStarter {
+  return new RunStarter({
+    pool,
+    temporal,
+    taskQueue: config.taskQueue,
+    lostAfterMs: config.lostAfterMs,
+    eager: false,
+    onError: (error, what) => log.warn({ err: error }, what),
+  });
+}
+
 /** Creates due runs from a process that has no worker. */
-export function dueCreator(shared: Shared, temporal: Client) {
-  const { config, pool, log } = shared;
+export function dueCreator(shared: Shared, starter: RunStarter) {
+  const { pool, log } = shared;
   const onError = (error: Error, what: string): void => log.warn({ err: error }, what);
-  const deps = { pool, temporal, taskQueue: config.taskQueue, eager: false, clock, onError };
+  const deps = { pool, starter, clock, onError };
   return async (dagIds: readonly string[]): Promise<number> => await createDueRuns(deps, 0, 1, dagIds);
 }
 
@@ -87,19 +100,17 @@ export interface ApiPart {
   readonly url: string;
 }
 
-/** The API and the page. `worker` is given when it lives in the same process: runs start without a dispatch then. */
+/** The API and the page. With the starter of a worker in the same process, runs start without a dispatch. */
 export async function startApiPart(
   shared: Shared,
-  temporal: Client,
+  starter: RunStarter,
   createDue: (dagIds: readonly string[]) => Promise<unknown>,
-  options: { eager: boolean; temporalUi: string | null },
+  options: { temporalUi: string | null },
 ): Promise<ApiPart> {
   const { config, pool, logs, log, life } = shared;
   const client = createClient({
     pool,
-    temporal,
-    taskQueue: config.taskQueue,
-    eager: options.eager,
+    starter,
     clock,
     onDue: createDue,
     onError: (error, what) => log.warn({ err: error }, what),

@@ -2,7 +2,7 @@ import { migrate, SCHEMA_VERSION } from "../db/migrate.ts";
 import type { Config } from "../platform/config.ts";
 import { Life, untilKilled } from "../platform/life.ts";
 import { createLog } from "../platform/log.ts";
-import { dueCreator, startApiPart, startProcessorPart, startWorkerPart, type Shared } from "./parts.ts";
+import { dueCreator, remoteStarter, startApiPart, startProcessorPart, startWorkerPart, type Shared } from "./parts.ts";
 import { openCheckedPool, openLogs, openPool, openTemporal } from "./resources.ts";
 import { setUpTemporal } from "./setup.ts";
 
@@ -34,10 +34,8 @@ export async function runWorker(config: Config): Promise<void> {
 export async function runApi(config: Config): Promise<void> {
   await process_("api", config, async (shared) => {
     const temporal = await openTemporal(config, shared.life);
-    const api = await startApiPart(shared, temporal, dueCreator(shared, temporal), {
-      eager: false,
-      temporalUi: null,
-    });
+    const starter = remoteStarter(shared, temporal);
+    const api = await startApiPart(shared, starter, dueCreator(shared, starter), { temporalUi: null });
     return `API and page at ${api.url}`;
   });
 }
@@ -45,7 +43,7 @@ export async function runApi(config: Config): Promise<void> {
 export async function runProcessor(config: Config): Promise<void> {
   await process_("processor", config, async (shared) => {
     const temporal = await openTemporal(config, shared.life);
-    await startProcessorPart(shared, dueCreator(shared, temporal));
+    await startProcessorPart(shared, dueCreator(shared, remoteStarter(shared, temporal)));
     return `watching ${config.dags}`;
   });
 }

@@ -35,8 +35,7 @@ export async function start(given: Config): Promise<void> {
     const shared: Shared = { config, pool, logs: openLogs(config, life), log, life };
     const worker = await startWorkerPart(shared);
     const createDue = async (dagIds: readonly string[]) => await worker.createDue(dagIds);
-    const api = await startApiPart(shared, worker.temporal, createDue, {
-      eager: true,
+    const api = await startApiPart(shared, worker.starter, createDue, {
       temporalUi: embedded.temporalUi,
     });
     embedded.announcePage(api.url);

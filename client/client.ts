@@ -1,4 +1,4 @@
-import type { Client } from "@temporalio/client";
+import { Batcher } from "../core/batcher.ts";
 import { isoOf } from "../core/calendar/dates.ts";
 import { intervalFor } from "../core/calendar/plan.ts";
 import { CALENDAR_FROM_AT, CALENDAR_UNTIL_AT } from "../core/calendar/zone.ts";
@@ -7,16 +7,14 @@ import { runIdOf, workflowIdOf } from "../core/ids.ts";
 import { didYouMean } from "../core/suggest.ts";
 import type { Pool } from "../db/connection.ts";
 import { dagIds, dagOf, setPaused, type DagRow } from "../db/dag-rows.ts";
-import { createRuns, type CreatedRun } from "../db/runs.ts";
-import { startRun } from "./runs.ts";
+import { createRuns, type CreatedRun, type NewRun } from "../db/runs.ts";
+import { firstOf, newRun, type RunFacts } from "./opening.ts";
+import type { RunStarter, RunToStart } from "./starter.ts";
 import type { MeridianClient, TriggeredRun, TriggerRequest } from "./types.ts";
 
 export interface ClientDeps {
   readonly pool: Pool;
-  readonly temporal: Client;
-  readonly taskQueue: string;
-  /** The Temporal connection is a worker's of this process: runs may start without a dispatch. */
-  readonly eager: boolean;
+  readonly starter: RunStarter;
   readonly clock: () => number;
   /** Called after an unpause: create at once what is due. */
   readonly onDue?: (dagIds: readonly string[]) => Promise<unknown>;
@@ -27,13 +25,17 @@ export interface ClientDeps {
 /** A caller waits no longer than this for Temporal: its run is stored, and the outbox starts it. */
 const START_MS = 5_000;
 
+/** Triggers in one statement. Small, since it holds the places of its DAGs meanwhile. */
+const MADE = 50;
+
 export function createClient(deps: ClientDeps): MeridianClient {
+  const making = new Batcher<NewRun, CreatedRun>(async (runs) => await createRuns(deps.pool, runs), MADE);
   return {
     async trigger(request) {
       checkDate(request.logicalAt);
       const dag = await existing(deps.pool, request.dagId);
-      const { row, logicalAt } = await create(deps, dag, request);
-      return triggered(row, row.granted && (await started(deps, row, logicalAt)));
+      const { row, toStart } = await create(deps, making, dag, request);
+      return triggered(row, row.granted && (await started(deps, toStart)));
     },
     async pause(dagId, who, reason) {
       if (!(await setPaused(deps.pool, dagId, true, who, reason))) await existing(deps.pool, dagId);
@@ -55,16 +57,12 @@ function checkDate(logicalAt: number | null): void {
 }
 
 /** False when Temporal did not take it: the run stays queued, and the outbox starts it once Temporal is there again. */
-async function started(deps: ClientDeps, row: CreatedRun, logicalAt: number): Promise<boolean> {
-  const { dag_id: dagId, run_id: runId, run } = row;
-  const toStart = { dagId, runId, run, runType: "manual", logicalAt };
+async function started(deps: ClientDeps, run: RunToStart): Promise<boolean> {
   try {
-    await deps.temporal.withDeadline(Date.now() + START_MS, async () => {
-      await startRun(deps.temporal, deps.taskQueue, toStart, deps.eager);
-    });
+    await deps.starter.start(run, START_MS);
     return true;
   } catch (error) {
-    deps.onError?.(error as Error, `starting ${dagId} ${runId} failed; it will be tried again`);
+    deps.onError?.(error as Error, `starting ${run.dagId} ${run.runId} failed; it will be tried again`);
     return false;
   }
 }
@@ -77,35 +75,34 @@ async function existing(pool: Pool, dagId: string): Promise<DagRow> {
 
 async function create(
   deps: ClientDeps,
+  making: Batcher<NewRun, CreatedRun>,
   dag: DagRow,
   request: TriggerRequest,
-): Promise<{ row: CreatedRun; logicalAt: number }> {
+): Promise<{ row: CreatedRun; toStart: RunToStart }> {
   if (!dag.active || dag.version === null) {
     throw new Refused(
       "inactive_dag",
       `dag "${dag.dag_id}" is not active: its file is gone or defines it no more; bring it back to the DAG folder first`,
     );
   }
-  const version = dag.version;
+  const version = await deps.starter.versions.load(dag.version);
   let logicalAt = request.logicalAt ?? moment(dag, deps.clock());
   for (; ; logicalAt = moment(dag, logicalAt + 1)) {
-    const interval = intervalFor(dag.timetable, logicalAt);
-    const runId = runIdOf(logicalAt);
-    const [row] = await createRuns(deps.pool, [
-      {
-        dag_id: dag.dag_id,
-        run_id: runId,
-        run_type: "manual",
-        logical_at: isoOf(logicalAt),
-        start_at: isoOf(interval.startAt),
-        end_at: isoOf(interval.endAt),
-        version,
-        conf: request.conf,
-        who: request.who,
-      },
-    ]);
-    if (row === undefined) throw new Error("create_runs answered nothing");
-    if (row.created) return { row, logicalAt };
+    const { startAt, endAt } = intervalFor(dag.timetable, logicalAt);
+    const facts: Omit<RunFacts, "run"> = {
+      dagId: dag.dag_id,
+      runId: runIdOf(logicalAt),
+      runType: "manual",
+      logicalAt,
+      startAt,
+      endAt,
+      version: dag.version,
+      conf: request.conf,
+    };
+    const row = await making.add(newRun(facts, request.who, firstOf(version)));
+    if (row.created) {
+      return { row, toStart: deps.starter.toStart(row, { ...facts, run: row.run }, version) };
+    }
     if (request.logicalAt !== null) {
       throw new Conflict(
         "run_exists",

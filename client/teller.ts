@@ -4,13 +4,12 @@ import { inParallel } from "../core/in-parallel.ts";
 import type { Pool } from "../db/connection.ts";
 import { markTold, takeUntold, type UntoldGrant } from "../db/pools/outbox.ts";
 import { grantsSignal, type GrantMessage } from "../workflows/messages.ts";
-import { startRun } from "./runs.ts";
+import type { RunStarter } from "./starter.ts";
 
 export interface TellerDeps {
   readonly pool: Pool;
   readonly temporal: Client;
-  readonly taskQueue: string;
-  readonly eager: boolean;
+  readonly starter: RunStarter;
   readonly onError: (error: Error) => void;
 }
 
@@ -47,8 +46,7 @@ export async function tellGrants(deps: TellerDeps): Promise<number> {
 async function tellRun(deps: TellerDeps, group: readonly UntoldGrant[]): Promise<void> {
   const { dag_id: dagId, run_id: runId, run, run_type: runType, logical_at } = group[0]!;
   if (group.some((grant) => grant.task_id === "")) {
-    const toStart = { dagId, runId, run, runType, logicalAt: logical_at.getTime() };
-    await startRun(deps.temporal, deps.taskQueue, toStart, deps.eager);
+    await deps.starter.start({ dagId, runId, run, runType, logicalAt: logical_at.getTime() });
   }
   const grants: GrantMessage[] = [];
   for (const grant of group) {

@@ -82,7 +82,7 @@ export async function storeCursors(db: Db, cursors: readonly CursorRow[]): Promi
   );
 }
 
-/** Pauses or unpauses, with the audit row. False when there is no such DAG. */
+/** Pauses or unpauses, with the audit row; scheduled runs without a place are held meanwhile. False when there is no such DAG. */
 export async function setPaused(
   db: Db,
   dagId: string,
@@ -90,15 +90,11 @@ export async function setPaused(
   who: string,
   reason: string | null,
 ): Promise<boolean> {
-  const { rowCount } = await db.query(
-    `with changed as (
-       update app.dag set paused = $2, pause_reason = $4, paused_by = case when $2 then $3 end,
-              next_due_at = case when $2 then next_due_at else app.now() end, updated_at = app.now()
-       where dag_id = $1 returning dag_id
-     )
-     insert into app.audit (who, action, dag_id, detail)
-     select $3, case when $2 then 'pause' else 'unpause' end, dag_id, jsonb_build_object('reason', $4::text) from changed`,
-    [dagId, paused, who, reason],
-  );
-  return rowCount === 1;
+  const { rows } = await db.query<{ found: boolean }>("select app.set_paused($1, $2, $3, $4) as found", [
+    dagId,
+    paused,
+    who,
+    reason,
+  ]);
+  return rows[0]!.found;
 }

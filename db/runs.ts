@@ -31,16 +31,20 @@ export interface CloseRun {
   readonly progress: RunProgress | null;
 }
 
-/** The run ends; idempotent. True when another run of its DAG waits for the place. */
-export async function closeRun(db: Db, close: CloseRun): Promise<boolean> {
-  const { rows } = await db.query<{ waits: boolean }>("select app.close_run($1, $2, $3, $4, $5) as waits", [
-    close.run,
-    JSON.stringify(close.records),
-    close.state,
-    close.reason,
-    JSON.stringify(close.progress),
+/** Runs end; idempotent. True when another run of one of their DAGs waits for the place. */
+export async function closeRuns(db: Db, closing: readonly CloseRun[]): Promise<boolean> {
+  const { rows } = await db.query<{ waits: boolean }>("select app.close_runs($1) as waits", [
+    JSON.stringify(closing.map(({ progress, ...close }) => ({ ...close, run_state: progress }))),
   ]);
   return rows[0]!.waits;
+}
+
+/** A first try that a run asks for when it opens. */
+export interface FirstRow {
+  readonly task_id: string;
+  readonly account: string;
+  readonly slots: number;
+  readonly priority: number;
 }
 
 export interface NewRun {
@@ -54,6 +58,8 @@ export interface NewRun {
   readonly version: number;
   readonly conf?: Readonly<Record<string, unknown>>;
   readonly who: string;
+  /** Asked for at once if the run has its place at once; null: the run opens by itself. */
+  readonly first: readonly FirstRow[] | null;
 }
 
 export interface CreatedRun {
@@ -64,11 +70,15 @@ export interface CreatedRun {
   readonly created: boolean;
   /** Its DAG had a free place: start the workflow. */
   readonly granted: boolean;
+  /** Tasks whose first tries have their slots; null: the run opens by itself. */
+  readonly grants: readonly string[] | null;
+  /** A pass of the allocator is wanted (the same in all rows of an answer). */
+  readonly undecided: boolean;
 }
 
 /**
  * Creates the runs that the ledger does not have, oldest first; (DAG, logical date) is unique for ever (P10). A manual
- * one leaves its audit row in the same transaction.
+ * one leaves its audit row in the same transaction. Answers in the order of `runs`.
  */
 export async function createRuns(db: Db, runs: readonly NewRun[]): Promise<readonly CreatedRun[]> {
   if (runs.length === 0) return [];
@@ -76,18 +86,24 @@ export async function createRuns(db: Db, runs: readonly NewRun[]): Promise<reado
   return rows;
 }
 
+/** Temporal has the workflows of these runs: they are running, and the outbox need not start them. */
+export async function runsStarted(db: Db, runs: readonly number[]): Promise<void> {
+  await db.query("select app.runs_started($1)", [runs]);
+}
+
 export interface VersionRow {
+  readonly version: number;
   readonly graph: SerialGraph;
   readonly bundle_hash: string;
 }
 
-/** A stored version's graph and code hash. */
-export async function versionOf(db: Db, version: number): Promise<VersionRow | null> {
+/** Stored versions' graphs and code hashes; those that do not exist are left out. */
+export async function versionRows(db: Db, versions: readonly number[]): Promise<readonly VersionRow[]> {
   const { rows } = await db.query<VersionRow>(
-    "select graph, bundle_hash from app.dag_version where version = $1",
-    [version],
+    "select version, graph, bundle_hash from app.dag_version where version = any ($1)",
+    [versions],
   );
-  return rows[0] ?? null;
+  return rows;
 }
 
 /** A bundle's code and source map by hash. */

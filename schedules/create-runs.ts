@@ -1,18 +1,16 @@
-import type { Client } from "@temporalio/client";
 import { isoOf } from "../core/calendar/dates.ts";
 import { plan, type Plan } from "../core/calendar/plan.ts";
-import { parseRunId, runIdOf } from "../core/ids.ts";
+import { runIdOf } from "../core/ids.ts";
 import { inParallel } from "../core/in-parallel.ts";
-import { startRun } from "../client/runs.ts";
+import { firstOf, newRun, type RunFacts } from "../client/opening.ts";
+import type { RunStarter, RunToStart } from "../client/starter.ts";
 import { transaction, type Db, type Pool } from "../db/connection.ts";
 import { storeCursors, takeDue, takeNamed, type CursorRow, type DagRow } from "../db/dag-rows.ts";
-import { createRuns, type CreatedRun, type NewRun } from "../db/runs.ts";
+import { createRuns } from "../db/runs.ts";
 
 export interface CreateRunsDeps {
   readonly pool: Pool;
-  readonly temporal: Client;
-  readonly taskQueue: string;
-  readonly eager: boolean;
+  readonly starter: RunStarter;
   readonly clock: () => number;
   /** Called between pages, so that a long tick is seen to be alive. */
   readonly onPage?: (created: number) => void;
@@ -65,7 +63,7 @@ export async function createDueRuns(
 interface Page {
   readonly dags: number;
   readonly created: number;
-  readonly toStart: readonly CreatedRun[];
+  readonly toStart: readonly RunToStart[];
 }
 
 async function createPage(deps: CreateRunsDeps, take: Take): Promise<Page> {
@@ -85,9 +83,23 @@ async function createPage(deps: CreateRunsDeps, take: Take): Promise<Page> {
         cursors.push(putOff(dag, nowAt));
       }
     }
-    const rows = await createRuns(client, plans.flatMap(newRuns));
+    const { starter } = deps;
+    const versions = await starter.versions.loadAll(
+      plans.filter(({ plan: { intervals } }) => intervals.length > 0).map(({ dag }) => dag.version!),
+      client,
+    );
+    const runs = plans.flatMap(factsOf);
+    const rows = await createRuns(
+      client,
+      runs.map((facts) => newRun(facts, "schedule", firstOf(versions.get(facts.version)!))),
+    );
     await storeCursors(client, cursors);
-    const toStart = rows.filter((row) => row.created && row.granted);
+    const toStart: RunToStart[] = [];
+    rows.forEach((row, i) => {
+      if (!row.created || !row.granted) return;
+      const facts = { ...runs[i]!, run: row.run };
+      toStart.push(starter.toStart(row, facts, versions.get(facts.version)!));
+    });
     return { dags: dags.length, created: rows.filter((row) => row.created).length, toStart };
   });
 }
@@ -107,16 +119,16 @@ function planFor(dag: DagRow, nowAt: number, limit: number): Plan {
   });
 }
 
-function newRuns({ dag, plan: { intervals } }: Planned): NewRun[] {
-  return intervals.map((interval) => ({
-    dag_id: dag.dag_id,
-    run_id: runIdOf(interval.startAt),
-    run_type: "scheduled",
-    logical_at: isoOf(interval.startAt),
-    start_at: isoOf(interval.startAt),
-    end_at: isoOf(interval.endAt),
+function factsOf({ dag, plan: { intervals } }: Planned): Omit<RunFacts, "run">[] {
+  return intervals.map(({ startAt, endAt }) => ({
+    dagId: dag.dag_id,
+    runId: runIdOf(startAt),
+    runType: "scheduled",
+    logicalAt: startAt,
+    startAt,
+    endAt,
     version: dag.version!,
-    who: "schedule",
+    conf: {},
   }));
 }
 
@@ -142,12 +154,14 @@ function putOff(dag: DagRow, nowAt: number): CursorRow {
 
 /** A start that fails is left to the outbox, which comes by in a few seconds. */
 async function startAll(deps: CreateRunsDeps, toStart: Page["toStart"]): Promise<void> {
-  await inParallel(toStart, STARTS_IN_PARALLEL, async (row) => {
-    const { dag_id: dagId, run_id: runId, run } = row;
-    const { logicalAt } = parseRunId(runId)!;
-    const start = { dagId, runId, run, runType: "scheduled", logicalAt };
-    await startRun(deps.temporal, deps.taskQueue, start, deps.eager).catch((error: unknown) =>
-      deps.onError?.(error as Error, `starting ${dagId} ${runId} failed; it will be tried again`),
-    );
+  await inParallel(toStart, STARTS_IN_PARALLEL, async (run) => {
+    await deps.starter
+      .start(run)
+      .catch((error: unknown) =>
+        deps.onError?.(
+          error as Error,
+          `starting ${run.dagId} ${run.runId} failed; it will be tried again`,
+        ),
+      );
   });
 }

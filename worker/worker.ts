@@ -9,7 +9,7 @@ import { createTaskActivities } from "../activities/run-task.ts";
 import { createRunner } from "../activities/runner/runner.ts";
 import { TryRecords } from "../activities/try-records.ts";
 import type { ClockActivities } from "../activities/types.ts";
-import { Versions } from "../activities/versions.ts";
+import { RunStarter } from "../client/starter.ts";
 import { tellGrants } from "../client/teller.ts";
 import { taskQueueOf } from "../core/ids.ts";
 import { ensurePartitions } from "../db/partitions.ts";
@@ -21,7 +21,7 @@ import type { Log } from "../platform/log.ts";
 import type { LogStore } from "../platform/logs/store.ts";
 import { createDueRuns } from "../schedules/create-runs.ts";
 import { workflowBundle } from "./bundle.ts";
-import { reconcile } from "./reconciler.ts";
+import { createReconciler } from "./reconciler.ts";
 import { workerTuning } from "./tuning.ts";
 
 export interface WorkerDeps {
@@ -36,6 +36,7 @@ export interface WorkerDeps {
 export interface StartedWorker {
   /** Over the worker's own connection: runs may start eagerly. */
   readonly temporal: Client;
+  readonly starter: RunStarter;
   /** Creates at once what is due, all DAGs or the ones named. */
   createDue(dagIds?: readonly string[]): Promise<number>;
 }
@@ -47,12 +48,20 @@ const ADMISSION_MS = 1_000;
 export async function startWorker(deps: WorkerDeps, life: Life): Promise<StartedWorker> {
   const { config, pool, connection, log } = deps;
   const temporal = new Client({ connection, namespace: config.temporalNamespace });
-  const eager = config.queues.includes("default");
-  const telling = {
+  const onError = (error: Error, what: string): void => log.warn({ err: error }, what);
+  const starter = new RunStarter({
     pool,
     temporal,
     taskQueue: config.taskQueue,
-    eager,
+    lostAfterMs: config.lostAfterMs,
+    eager: config.queues.includes("default"),
+    onError,
+  });
+  const { versions } = starter;
+  const telling = {
+    pool,
+    temporal,
+    starter,
     onError: (error: Error) =>
       log.warn({ err: error }, "telling a run of its grants failed; it will be tried again"),
   };
@@ -64,9 +73,7 @@ export async function startWorker(deps: WorkerDeps, life: Life): Promise<Started
     if (inMs !== null && inMs < ADMISSION_MS) setTimeout(() => admission.poke(), Math.max(5, inMs));
   });
   const wantPass = (): void => admission.poke();
-  const onError = (error: Error, what: string): void => log.warn({ err: error }, what);
-  const creating = { pool, temporal, taskQueue: config.taskQueue, eager, clock: deps.clock, onError };
-  const versions = new Versions(pool);
+  const creating = { pool, starter, clock: deps.clock, onError };
   const records = new TryRecords(pool, wantPass, (error) =>
     log.warn({ err: error }, "writing tries failed; they are kept and tried again"),
   );
@@ -99,9 +106,8 @@ export async function startWorker(deps: WorkerDeps, life: Life): Promise<Started
     }),
     ...clockActivities,
   };
-  const reconciler = new Loop("reconciler", config.reconcileMs, log, async () => {
-    await reconcile({ pool, temporal, log, quietMs: config.reconcileMs });
-  });
+  const reconcile = createReconciler({ pool, temporal, log, quietMs: config.reconcileMs });
+  const reconciler = new Loop("reconciler", config.reconcileMs, log, async () => void (await reconcile()));
   const partitions = new Loop("partitions", 3_600_000, log, async () => await ensurePartitions(pool));
   life.onEnd("worker loops", async () => {
     await Promise.all([admission.end(), reconciler.end(), partitions.end()]);
@@ -137,6 +143,7 @@ export async function startWorker(deps: WorkerDeps, life: Life): Promise<Started
   });
   return {
     temporal,
+    starter,
     createDue: async (dagIds) => await createDueRuns(creating, 0, 1, dagIds ?? null),
   };
 }

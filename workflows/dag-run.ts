@@ -6,17 +6,25 @@ import {
   condition,
   setHandler,
 } from "@temporalio/workflow";
-import type { Decision, Grant, Opened, SlotRequest } from "../activities/types.ts";
-import { planOf, step, type Effect, type RunEvent, type RunPlan, type RunProgress } from "../core/run.ts";
+import type { Decision, Grant, OpenedAtStart, RunInfo, SlotRequest } from "../activities/types.ts";
+import {
+  newProgress,
+  planOf,
+  step,
+  type Effect,
+  type RunEvent,
+  type RunPlan,
+  type RunProgress,
+} from "../core/run.ts";
+import type { RunState } from "../core/states.ts";
+import { Inbox } from "./inbox.ts";
 import { grantsSignal, progressQuery, type DagRunInput, type DagRunResult } from "./messages.ts";
 import { short } from "./short-activity.ts";
 import { Tries } from "./tries.ts";
 
-type OpenedRun = Extract<Opened, { kind: "opened" }>;
-
 /** A DAG run: asks the pure `step` what is next and performs it (design 1). No user code runs here. */
 export async function dagRun(input: DagRunInput): Promise<DagRunResult> {
-  const inbox: RunEvent[] = [];
+  const inbox = new Inbox();
   const early: Grant[] = [];
   let onGrants = (grants: readonly Grant[]): void => void early.push(...grants);
   let progress: RunProgress | null = null;
@@ -30,30 +38,23 @@ export async function dagRun(input: DagRunInput): Promise<DagRunResult> {
     inbox.push({ kind: "cancel", reason: "cancelled in Temporal" });
   });
 
-  const result = await CancellationScope.nonCancellable(async () => {
-    const opened = await short.openRun(input.run);
-    if (opened.kind === "closed") return { state: opened.state, tasks: {} };
-    const plan = planOf(opened);
-    const positions = new Map(plan.tasks.map((task, position) => [task.id, position]));
-    let now = (progress = opened.progress);
-    /** Tasks whose slots were asked for ahead, with the record of what they wait for. */
-    const ahead = new Set<number>();
+  const result = await CancellationScope.nonCancellable(async (): Promise<DagRunResult> => {
+    const opened = input.opened === undefined ? await openItself(input.run) : openedAtStart(input.opened);
+    if ("closed" in opened) return { state: opened.closed, tasks: {} };
+    const positions = new Map(opened.plan.tasks.map((task, position) => [task.id, position]));
+    progress = opened.progress;
     onGrants = (grants) => {
       for (const grant of grants) {
         const task = positions.get(grant.taskId);
         if (task !== undefined) inbox.push({ kind: "granted", task, try: grant.try });
       }
     };
-    onGrants([...opened.grants, ...early]);
-    now = await interpret(
-      input.run,
-      plan,
-      opened,
-      { events: inbox, positions, ahead, onGrants },
-      (next) => (progress = now = next),
-    );
-    await condition(allHandlersFinished);
-    return { state: now.state, tasks: countOf(now) };
+    onGrants(opened.grants);
+    onGrants(early);
+    const report = (next: RunProgress): void => void (progress = next);
+    const ended = await interpret(input.run, opened, { inbox, positions, onGrants }, report);
+    if (!allHandlersFinished()) await condition(allHandlersFinished);
+    return { state: ended.state, tasks: countOf(ended) };
   });
 
   if (cancelled && result.state === "cancelled") throw new CancelledFailure("the run was cancelled");
@@ -67,11 +68,28 @@ export async function dagRun(input: DagRunInput): Promise<DagRunResult> {
   return result;
 }
 
-interface Inbox {
-  readonly events: RunEvent[];
+interface OpenRun {
+  readonly plan: RunPlan;
+  readonly info: RunInfo;
+  readonly progress: RunProgress;
+  readonly grants: readonly Grant[];
+}
+
+async function openItself(run: number): Promise<OpenRun | { readonly closed: RunState }> {
+  const opened = await short.openRun(run);
+  return opened.kind === "closed" ? { closed: opened.state } : { ...opened, plan: planOf(opened) };
+}
+
+/** The maker of the run has taken the first step already (`client/opening.ts`); it is the same for all. */
+function openedAtStart({ info, tasks, grants }: OpenedAtStart): OpenRun {
+  const plan = planOf({ tasks });
+  const { progress } = step(plan, newProgress(plan), { kind: "opened" });
+  return { plan, info, progress, grants: grants.map((taskId) => ({ taskId, mapIndex: -1, try: 1 })) };
+}
+
+interface Told {
+  readonly inbox: Inbox;
   readonly positions: ReadonlyMap<string, number>;
-  /** Tasks that have their slots before the run asks: only what came with a try's own end counts. */
-  readonly ahead: Set<number>;
   readonly onGrants: (grants: readonly Grant[]) => void;
 }
 
@@ -80,40 +98,42 @@ const PENDING_LIMIT = 200;
 
 async function interpret(
   run: number,
-  plan: RunPlan,
-  opened: OpenedRun,
-  inbox: Inbox,
+  { plan, info, progress: first }: OpenRun,
+  { inbox, positions, onGrants }: Told,
   report: (progress: RunProgress) => void,
 ): Promise<RunProgress> {
+  /** Tasks that have their slots before the run asks: only what came with a try's own end counts. */
+  const ahead = new Set<number>();
   const tries = new Tries(
     plan,
-    opened.info,
-    (event) => void inbox.events.push(event),
+    info,
+    (event) => inbox.push(event),
     (taskIds) => {
-      for (const taskId of taskIds) inbox.ahead.add(inbox.positions.get(taskId)!);
+      for (const taskId of taskIds) ahead.add(positions.get(taskId)!);
     },
   );
-  let progress = opened.progress;
+  let progress = first;
   let pending: Decision[] = [];
   while (progress.state === "running") {
-    await condition(() => inbox.events.length > 0);
+    await inbox.filled();
     const requests: SlotRequest[] = [];
     const starts: { task: number; try: number }[] = [];
     let mustSettle = false;
     let stop = false;
     // It grows while it is read: a task asked for ahead is granted as soon as it is ready.
-    const events = inbox.events.splice(0);
+    const events: RunEvent[] = inbox.take();
     for (const event of events) {
       const next = step(plan, progress, event);
       progress = next.progress;
-      report(progress);
+      // The account book holds a slot for a try that has ended: it has lost that end, and is told at once.
+      if (event.kind === "granted" && next.effects.length === 0) mustSettle ||= pending.length > 0;
       for (const effect of next.effects) {
         if (effect.kind === "start") starts.push(effect);
         else if (effect.kind === "stop") stop = true;
         else if (effect.kind === "wait") tries.wait(effect.task, effect.try, effect.delayMs);
         else if (effect.kind === "request") {
           const { task, try: number } = effect;
-          if (number === 1 && inbox.ahead.delete(task) && allAtFirstTry(plan, progress, task))
+          if (number === 1 && ahead.delete(task) && allAtFirstTry(plan, progress, task))
             events.push({ kind: "granted", task, try: 1 });
           else requests.push(requestOf(plan, task, number));
         } else if (effect.kind === "record") {
@@ -122,13 +142,14 @@ async function interpret(
         }
       }
     }
+    report(progress);
     if (starts.length > 0) tries.start(starts);
     if (stop) tries.stop();
     if (progress.state !== "running") break;
     if (requests.length > 0 || mustSettle || pending.length >= PENDING_LIMIT) {
       const decisions = pending;
       pending = [];
-      inbox.onGrants(await short.advance({ run, decisions, requests }));
+      onGrants(await short.advance({ run, decisions, requests }));
     }
   }
   tries.end();

@@ -1,5 +1,6 @@
 /** Every workflow, signal and query, by name and shape. */
 import { defineQuery, defineSignal } from "@temporalio/workflow";
+import type { OpenedAtStart } from "../activities/types.ts";
 import type { RunProgress } from "../core/run.ts";
 import type { RunState } from "../core/states.ts";
 
@@ -7,7 +8,11 @@ export interface DagRunInput {
   readonly dagId: string;
   readonly runId: string;
   readonly run: number;
+  /** Absent: the run opens itself. */
+  readonly opened?: OpenedAtStart;
 }
+
+export type { OpenedAtStart };
 
 export interface DagRunResult {
   readonly state: RunState;

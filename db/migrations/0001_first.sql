@@ -166,9 +166,10 @@ create table app.lease (
   tell_after   timestamptz,                        -- the outbox leaves it alone until then: somebody is telling
   reason       text,                               -- why it waits
   reason_since timestamptz,
+  held         boolean not null default false,     -- a run of a paused DAG: not to be granted, and ahead of nobody
   primary key (run, task_id, map_index, try)
 );
-create index lease_waiting on app.lease (account, priority desc, seq) where granted_at is null;
+create index lease_waiting on app.lease (account, priority desc, seq) where granted_at is null and not held;
 create index lease_used on app.lease (account) include (slots) where granted_at is not null;
 create index lease_untold on app.lease (tell_after) where granted_at is not null and not known;
 alter table app.lease set (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);

@@ -48,9 +48,19 @@ begin
   where c.run = d.run and c.task_id = d.task_id and c.map_index = d.map_index and c.try = d.try and c.phase = 0;
 end $$;
 
+-- Who grants has the allocator to itself for these accounts until its transaction ends; others go on. A pass over all
+-- accounts takes (72, 2) alone, so callers share it, before they touch any row that a pass may want.
+-- p_class: 73 for the places of runs, 74 for pools; who needs both takes 73 first, and each class in one order.
+create function app.share_allocator() returns void language sql as $$ select pg_advisory_xact_lock_shared(72, 2) $$;
+create function app.lock_accounts(p_class integer, p_accounts text[]) returns void language plpgsql as $$
+begin
+  perform pg_advisory_xact_lock(p_class, k.key)
+  from (select distinct hashtext(a) as key from unnest(p_accounts) as a order by 1) k;
+end $$;
+
 -- Grants what is free, in the allocator's own order (core/allocate.ts): highest priority, then first come; a head
 -- that does not fit holds up those behind it, one that never can is passed over. At most `free` heads are read, so
--- the cost does not grow with the queue. The caller holds the allocator's lock (72, 2).
+-- the cost does not grow with the queue. The caller holds the locks of these accounts (app.lock_accounts).
 -- True when a request is left that no pass has given a reason yet.
 create function app.grant_free(p_accounts text[], p_tell_after interval) returns boolean
 language plpgsql as $$
@@ -64,7 +74,8 @@ begin
     select l.run, l.task_id, l.map_index, l.try, l.account, a.free,
            sum(l.slots) over (partition by l.account order by l.priority desc, l.seq) as upto
     from account a cross join lateral (
-      select * from app.lease w where w.account = a.key and w.granted_at is null and w.slots <= a.slots
+      select * from app.lease w
+      where w.account = a.key and w.granted_at is null and not w.held and w.slots <= a.slots
       order by w.priority desc, w.seq limit greatest(a.free, 0) + 1
     ) l
   )
@@ -75,22 +86,25 @@ begin
   where l.run = w.run and l.task_id = w.task_id and l.map_index = w.map_index and l.try = w.try
     and l.granted_at is null and w.upto <= w.free;
 
-  select exists (select from app.lease l where l.account = any (p_accounts) and l.granted_at is null and l.reason is null) into undecided;
+  select exists (select from app.lease l
+                 where l.account = any (p_accounts) and l.granted_at is null and not l.held and l.reason is null) into undecided;
   return undecided;
 end $$;
 
 -- Asks for slots of tries whose cells are written. Free capacity for all of it and nobody ahead: granted as it is
--- written (and told: the caller's answer carries it); else the allocator's order decides.
+-- written (and told: the caller's answer carries it); else the allocator's order decides. The caller shares the
+-- allocator (app.share_allocator) since its transaction began.
 create function app.ask(p_requests jsonb, out at_once boolean, out undecided boolean) language plpgsql as $$
 declare
   v_accounts text[];
 begin
-  perform pg_advisory_xact_lock(72, 2);
-  select array_agg(a.account), coalesce(bool_and(a.room), false) into v_accounts, at_once
+  select array_agg(distinct r.account) into v_accounts from jsonb_to_recordset(p_requests) as r(account text);
+  perform app.lock_accounts(74, v_accounts);
+  select coalesce(bool_and(a.room), false) into at_once
   from (
     select q.account,
            acc.slots is not null
-             and not exists (select from app.lease w where w.account = q.account and w.granted_at is null)
+             and not exists (select from app.lease w where w.account = q.account and w.granted_at is null and not w.held)
              and acc.slots >= q.slots
                + coalesce((select sum(l.slots) from app.lease l where l.account = q.account and l.granted_at is not null), 0) as room
     from (
@@ -132,6 +146,8 @@ begin
   -- The run's own word repeats the records, so their commit need not wait for the disk; a grant must.
   if jsonb_array_length(p_next) = 0 then
     perform set_config('synchronous_commit', 'off', true);
+  else
+    perform app.share_allocator();
   end if;
 
   insert into app.task_try as t (run, task_id, map_index, try, state, worker, started_at)
@@ -216,6 +232,9 @@ returns table (undecided boolean, grants jsonb) language plpgsql as $$
 declare
   v_undecided boolean := false;
 begin
+  if jsonb_array_length(p_requests) > 0 then
+    perform app.share_allocator();
+  end if;
   perform app.settle(p_records);
 
   if jsonb_array_length(p_requests) > 0 then
@@ -248,28 +267,39 @@ begin
   select v_undecided, coalesce((select jsonb_agg(jsonb_build_array(g.run, g.task_id, g.map_index, g.try)) from all_grants g), '[]');
 end $$;
 
--- New runs: the ledger decides which are new; each new one asks for its DAG's account, oldest first.
--- Keys are taken in one order and before the allocator's lock, so that callers cannot deadlock.
+-- New runs: the ledger decides which are new; each new one asks for its DAG's account, highest priority and then oldest
+-- first. Keys are taken in one order and before any account, so that callers cannot deadlock.
+-- `first`: what the run asks for when it opens. A run that has its place at once is opened here, so that its workflow
+-- begins with its grants in hand (`grants`: [task, ...]; null for a run that opens by itself). Answers in p's order.
+-- `undecided`: a pass of the allocator is wanted.
 create function app.create_runs(p jsonb)
-returns table (dag_id text, run_id text, run bigint, created boolean, granted boolean) language plpgsql as $$
+returns table (dag_id text, run_id text, run bigint, created boolean, granted boolean, grants jsonb, undecided boolean) language plpgsql as $$
 declare
   r record;
   v_run bigint;
-  v_created bigint[] := '{}';
+  v_new boolean[] := '{}';
   v_runs bigint[] := '{}';
   v_dag_ids text[] := '{}';
   v_run_ids text[] := '{}';
+  v_first jsonb[] := '{}';
+  v_asked_as bigint[] := '{}';
+  v_opening jsonb;
+  v_at_once boolean;
+  v_undecided boolean := false;
 begin
+  perform app.share_allocator();
   for r in
-    select * from jsonb_to_recordset(p)
-      as x(dag_id text, run_id text, run_type text, logical_at timestamptz, fork integer, start_at timestamptz,
-           end_at timestamptz, version bigint, conf jsonb, who text)
-    order by x.dag_id, x.logical_at, x.fork
+    select * from rows from (jsonb_to_recordset(p)
+      as (dag_id text, run_id text, run_type text, logical_at timestamptz, fork integer, start_at timestamptz,
+          end_at timestamptz, version bigint, conf jsonb, who text, first jsonb))
+      with ordinality as x(dag_id, run_id, run_type, logical_at, fork, start_at, end_at, version, conf, who, first, n)
+    order by x.dag_id, x.logical_at, x.fork, x.n
   loop
     insert into app.run_key as k (dag_id, logical_at, fork, run)
     values (r.dag_id, r.logical_at, coalesce(r.fork, 0), app.new_run())
     on conflict do nothing
     returning k.run into v_run;
+    v_new := v_new || (v_run is not null);
     if v_run is not null then
       insert into app.dag_run (run, dag_id, run_id, run_type, logical_at, start_at, end_at, state, version, conf, triggered_by, queued_at)
       values (v_run, r.dag_id, r.run_id, r.run_type, r.logical_at, r.start_at, r.end_at, 'queued', r.version,
@@ -277,7 +307,6 @@ begin
       if r.run_type = 'manual' then
         insert into app.audit (who, action, dag_id, run_id) values (r.who, 'trigger', r.dag_id, r.run_id);
       end if;
-      v_created := v_created || v_run;
     else
       select k.run into v_run from app.run_key k
       where k.dag_id = r.dag_id and k.logical_at = r.logical_at and k.fork = coalesce(r.fork, 0);
@@ -285,25 +314,76 @@ begin
     v_runs := v_runs || v_run;
     v_dag_ids := v_dag_ids || r.dag_id;
     v_run_ids := v_run_ids || r.run_id;
+    v_first := array_append(v_first, r.first);
+    v_asked_as := v_asked_as || r.n;
   end loop;
 
-  perform pg_advisory_xact_lock(72, 2);
-  insert into app.lease (run, task_id, try, account, slots, priority)
-  select d.run, '', 0, 'runs:' || d.dag_id, 1,
-         case d.run_type when 'manual' then 10 when 'backfill' then 1 else 5 end
-  from unnest(v_created) with ordinality as c(run, n) join app.dag_run d on d.run = c.run
-  order by c.n;
+  perform app.lock_accounts(73, (
+    select array_agg(distinct 'runs:' || a.dag_id) from unnest(v_dag_ids, v_new) as a(dag_id, is_new) where a.is_new));
+  with asked as (
+    select d.run, 'runs:' || d.dag_id as account, a.n,
+           case d.run_type when 'manual' then 10 when 'backfill' then 1 else 5 end as priority
+    from unnest(v_runs, v_new) with ordinality as a(run, is_new, n) join app.dag_run d on d.run = a.run
+    where a.is_new
+  ), room as (
+    select q.account, acc.slots - coalesce((select sum(l.slots) from app.lease l where l.account = q.account and l.granted_at is not null), 0) as free
+    from (select distinct k.account from asked k) q join app.account acc on acc.key = q.account
+    where not exists (select from app.lease w where w.account = q.account and w.granted_at is null and not w.held)
+  )
+  insert into app.lease (run, task_id, try, account, slots, priority, granted_at, tell_after)
+  select k.run, '', 0, k.account, 1, k.priority,
+         case when row_number() over (partition by k.account order by k.priority desc, k.n) <= o.free then app.now() end,
+         -- The caller starts it; if it dies first, the outbox does.
+         app.now() + interval '5 seconds'
+  from asked k left join room o on o.account = k.account
+  order by k.n;
 
-  perform app.grant_free(
-    (select array_agg(distinct 'runs:' || d.dag_id) from app.dag_run d where d.run = any (v_created)),
-    interval '5 seconds');
+  -- Others wait already: the order decides, among all.
+  perform app.grant_free(w.accounts, interval '5 seconds') from (
+    select array_agg(distinct l.account) as accounts
+    from unnest(v_runs, v_new) as a(run, is_new) join app.lease l on l.run = a.run and l.task_id = ''
+    where a.is_new and l.granted_at is null
+  ) w where w.accounts is not null;
+
+  select jsonb_agg(q.request || jsonb_build_object('run', a.run, 'map_index', -1, 'try', 1) order by a.n) into v_opening
+  from unnest(v_runs, v_new) with ordinality as a(run, is_new, n)
+  join app.lease l on l.run = a.run and l.task_id = '' and l.granted_at is not null
+  cross join lateral jsonb_array_elements(case when jsonb_typeof(v_first[a.n]) = 'array' then v_first[a.n] end) as q(request)
+  where a.is_new;
+  if v_opening is not null then
+    insert into app.cell as c (run, task_id, state, try, phase, queued_at)
+    select q.run, q.task_id, 'queued', 1, 0, app.now() from jsonb_to_recordset(v_opening) as q(run bigint, task_id text);
+    select a.at_once, a.undecided into v_at_once, v_undecided from app.ask(v_opening) a;
+    if not v_at_once then
+      update app.lease l set told_at = app.now(), tell_after = app.now() + interval '5 seconds'
+      where l.run = any (v_runs) and l.task_id <> '' and l.granted_at is not null and l.told_at is null;
+    end if;
+  end if;
 
   -- A run that the ledger had may be gone from dag_run by retention.
   return query
-  select a.dag_id, a.run_id, a.run, a.run = any (v_created),
-         exists (select from app.lease l where l.run = a.run and l.task_id = '' and l.granted_at is not null)
-  from unnest(v_dag_ids, v_run_ids, v_runs) with ordinality as a(dag_id, run_id, run, n)
-  order by a.n;
+  select a.dag_id, a.run_id, a.run, a.is_new, o.granted,
+         case when a.is_new and o.granted and jsonb_typeof(v_first[a.n]) = 'array' then coalesce(
+           (select jsonb_agg(l.task_id) from app.lease l where l.run = a.run and l.task_id <> '' and l.granted_at is not null), '[]') end,
+         v_undecided
+  from unnest(v_dag_ids, v_run_ids, v_runs, v_new, v_asked_as) with ordinality as a(dag_id, run_id, run, is_new, asked_as, n)
+  cross join lateral (
+    select exists (select from app.lease l where l.run = a.run and l.task_id = '' and l.granted_at is not null) as granted
+  ) o
+  order by a.asked_as;
+end $$;
+
+-- Temporal has the workflows of these runs. One that is locked is just being opened or closed.
+create function app.runs_started(p_runs bigint[]) returns void language plpgsql as $$
+begin
+  -- Lost in a crash, it is written again: the outbox starts the run a second time, which Temporal refuses.
+  perform set_config('synchronous_commit', 'off', true);
+  update app.dag_run r set state = 'running', started_at = coalesce(r.started_at, app.now()), reason = null
+  from (select d.run from app.dag_run d where d.run = any (p_runs) and d.state = 'queued' for update skip locked) s
+  where r.run = s.run;
+  update app.lease l set told_at = app.now(), known = true
+  from (select o.run from app.lease o where o.run = any (p_runs) and o.task_id = '' and not o.known for update skip locked) s
+  where l.run = s.run and l.task_id = '';
 end $$;
 
 -- A run begins (or a closed one is opened again). Answers null columns when the run is not to be run.
@@ -319,24 +399,49 @@ begin
   from app.dag_run r where r.run = p_run;
 end $$;
 
--- A run ends: its last decisions, its state, all its leases back. True when another run of the DAG waits.
-create function app.close_run(p_run bigint, p_records jsonb, p_state text, p_reason text, p_run_state jsonb)
-returns boolean language plpgsql as $$
+-- Runs end: their last decisions, their states, all their leases back. True when another run of one of the DAGs waits.
+create function app.close_runs(p jsonb) returns boolean language plpgsql as $$
 declare
-  v_dag text;
+  v_runs bigint[];
+  v_accounts text[];
 begin
-  perform app.settle(p_records);
+  select array_agg(x.run order by x.run) into v_runs from jsonb_to_recordset(p) as x(run bigint);
+  perform app.settle((
+    select jsonb_agg(d.record) from jsonb_to_recordset(p) as x(records jsonb) cross join lateral jsonb_array_elements(x.records) as d(record)));
   -- What was asked ahead for a task that the run then did not start.
   update app.cell c set state = 'cancelled', phase = 3, ended_at = app.now()
-  where c.run = p_run and c.state in ('none', 'queued', 'running', 'deferred', 'up_for_retry');
-  update app.dag_run r set state = p_state, ended_at = app.now(), run_state = p_run_state, reason = p_reason
-  where r.run = p_run and r.state in ('queued', 'running')
-  returning r.dag_id into v_dag;
-  if v_dag is null then
-    select r.dag_id into v_dag from app.dag_run r where r.run = p_run;
-  end if;
-  delete from app.lease l where l.run = p_run;
-  return exists (select from app.lease l where l.account = 'runs:' || v_dag and l.granted_at is null);
+  where c.run = any (v_runs) and c.state in ('none', 'queued', 'running', 'deferred', 'up_for_retry');
+  perform from app.dag_run r where r.run = any (v_runs) order by r.run for update;
+  update app.dag_run r
+  set state = x.state, ended_at = app.now(), run_state = x.run_state, reason = x.reason,
+      started_at = coalesce(r.started_at, (select min(t.started_at) from app.task_try t where t.run = r.run), app.now())
+  from jsonb_to_recordset(p) as x(run bigint, state text, reason text, run_state jsonb)
+  where r.run = x.run and r.state in ('queued', 'running');
+  select array_agg(distinct 'runs:' || r.dag_id) into v_accounts from app.dag_run r where r.run = any (v_runs);
+  delete from app.lease l where l.run = any (v_runs);
+  return exists (select from app.lease l where l.account = any (v_accounts) and l.granted_at is null and not l.held);
+end $$;
+
+-- Pauses or unpauses a DAG. Paused, its scheduled runs that have no place yet get none; those under way end, and what
+-- a person asks for goes ahead. False when there is no such DAG.
+create function app.set_paused(p_dag text, p_paused boolean, p_who text, p_reason text) returns boolean language plpgsql as $$
+begin
+  -- The DAG first, as whoever creates its runs.
+  update app.dag d set paused = p_paused, pause_reason = p_reason, paused_by = case when p_paused then p_who end,
+         next_due_at = case when p_paused then d.next_due_at else app.now() end, updated_at = app.now()
+  where d.dag_id = p_dag;
+  if not found then return false; end if;
+  -- Waiting requests stand still under a pass of the allocator.
+  perform pg_advisory_xact_lock(72, 2);
+  update app.lease l
+  set held = p_paused, reason = case when p_paused then 'its dag is paused' end,
+      reason_since = case when p_paused then app.now() end
+  from app.dag_run r
+  where l.account = 'runs:' || p_dag and l.granted_at is null and l.held <> p_paused
+    and r.run = l.run and r.run_type = 'scheduled';
+  insert into app.audit (who, action, dag_id, detail)
+  values (p_who, case when p_paused then 'pause' else 'unpause' end, p_dag, jsonb_build_object('reason', p_reason));
+  return true;
 end $$;
 
 -- A run whose workflow is gone ends as failed; what was open in it is cancelled; its leases come back.

@@ -1,3 +1,4 @@
+import type { RunType } from "../../core/states.ts";
 import type { Db } from "../connection.ts";
 
 /** A grant that its run has not been told of. `task_id` is '' for the run's own place: start its workflow. */
@@ -8,7 +9,7 @@ export interface UntoldGrant {
   readonly try: number;
   readonly dag_id: string;
   readonly run_id: string;
-  readonly run_type: string;
+  readonly run_type: RunType;
   readonly logical_at: Date;
 }
 

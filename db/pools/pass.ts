@@ -22,7 +22,8 @@ interface HeadRow {
 
 /**
  * One pass of the allocator over all accounts with waiting requests. Returns the number of grants.
- * Several processes may call it at once: the transaction lock lets one decide at a time.
+ * Several processes may call it at once: the transaction lock lets one decide at a time, and those that name their
+ * accounts (`app.share_allocator`) not at the same time.
  */
 export async function admissionPass(pool: pg.Pool): Promise<number> {
   if (!(await anyWaiting(pool))) return 0;
@@ -55,7 +56,7 @@ const toWaiting = (row: HeadRow): WaitingRequest => ({ id: row.id, slots: row.sl
 
 async function anyWaiting(db: Db): Promise<boolean> {
   const { rows } = await db.query<{ any: boolean }>(
-    "select exists (select from app.lease where granted_at is null) as any",
+    "select exists (select from app.lease where granted_at is null and not held) as any",
   );
   return rows[0]!.any;
 }
@@ -64,9 +65,9 @@ async function anyWaiting(db: Db): Promise<boolean> {
 async function accountsWithWaiting(db: Db): Promise<AccountRow[]> {
   const { rows } = await db.query<AccountRow>(`
     with recursive waiting as (
-      (select account from app.lease where granted_at is null order by account limit 1)
+      (select account from app.lease where granted_at is null and not held order by account limit 1)
       union all
-      select (select l.account from app.lease l where l.granted_at is null and l.account > w.account order by l.account limit 1)
+      select (select l.account from app.lease l where l.granted_at is null and not l.held and l.account > w.account order by l.account limit 1)
       from waiting w where w.account is not null
     )
     select w.account as key, a.slots,
@@ -82,7 +83,7 @@ async function headsOf(db: Db, accounts: readonly AccountRow[]): Promise<HeadRow
      from unnest($1::text[]) as k(key)
      cross join lateral (
        select w.ctid, w.account, w.slots, w.reason, w.priority, w.seq from app.lease w
-       where w.account = k.key and w.granted_at is null
+       where w.account = k.key and w.granted_at is null and not w.held
        order by w.priority desc, w.seq limit ${HEADS}
      ) l
      order by l.account, l.priority desc, l.seq`,
@@ -113,7 +114,7 @@ async function explain(db: Db, reasons: ReadonlyMap<string, string>): Promise<vo
 async function explainRest(db: Db, accounts: readonly string[]): Promise<void> {
   await db.query(
     `update app.lease set reason = 'waits behind more than ${HEADS} others', reason_since = app.now()
-     where account = any ($1) and granted_at is null and reason is null`,
+     where account = any ($1) and granted_at is null and not held and reason is null`,
     [accounts],
   );
 }

@@ -6,17 +6,29 @@ export interface SuspectRun {
   readonly dag_id: string;
   readonly run_id: string;
   readonly state: string;
+  /** Activity ids of the tries that hold slots; null when none does. */
+  readonly granted: readonly string[] | null;
 }
 
-/** Runs with a granted and told lease older than `quietMs`, oldest first. */
-export async function suspectRuns(db: Db, quietMs: number, limit: number): Promise<readonly SuspectRun[]> {
+/**
+ * Runs behind number `after` with a granted and told lease older than `quietMs`, in the order of their numbers. Not those
+ * that Temporal does not have yet: the outbox starts them.
+ */
+export async function suspectRuns(
+  db: Db,
+  quietMs: number,
+  limit: number,
+  after: number,
+): Promise<readonly SuspectRun[]> {
   const { rows } = await db.query<SuspectRun>(
-    `select d.run, d.dag_id, d.run_id, d.state from (
-       select l.run, min(l.granted_at) as since from app.lease l
+    `select d.run, d.dag_id, d.run_id, d.state, s.granted from (
+       select l.run, array_agg(l.task_id || '.' || l.try) filter (where l.task_id <> '') as granted from app.lease l
        where l.granted_at is not null and l.told_at < app.now() - make_interval(secs => $1::double precision / 1000)
-       group by l.run order by since limit $2
-     ) s join app.dag_run d on d.run = s.run`,
-    [quietMs, limit],
+         and l.run > $3
+         and not exists (select from app.lease o where o.run = l.run and o.task_id = '' and not o.known)
+       group by l.run order by l.run limit $2
+     ) s join app.dag_run d on d.run = s.run order by d.run`,
+    [quietMs, limit, after],
   );
   return rows;
 }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { RunDetail, RunList, TriggeredRun } from "../../api/contracts.ts";
 import { createClient } from "../../client/client.ts";
+import { RunStarter, type StarterDeps } from "../../client/starter.ts";
 import { Retryable } from "../../core/errors.ts";
 import { insertDag, insertRun } from "./rows.ts";
 import { fakeClient, get, post, problemOf, testApp, type TestApp } from "./support.ts";
@@ -59,10 +60,18 @@ test("K71: with the real ledger, 20 at once make one row and start one workflow"
   const started: unknown[] = [];
   const start = async (...args: unknown[]) => started.push(args);
   const withDeadline = async (_deadline: number, call: () => Promise<unknown>) => await call();
-  const temporal = { workflow: { start }, withDeadline } as unknown as Parameters<
-    typeof createClient
-  >[0]["temporal"];
-  const client = createClient({ pool, temporal, taskQueue: "q", eager: false, clock: () => Date.now() });
+  const temporal = { workflow: { start }, withDeadline } as unknown as StarterDeps["temporal"];
+  const onError = (error: Error) => void errors.push(error);
+  const errors: Error[] = [];
+  const starter = new RunStarter({
+    pool,
+    temporal,
+    taskQueue: "q",
+    lostAfterMs: 15_000,
+    eager: false,
+    onError,
+  });
+  const client = createClient({ pool, starter, clock: () => Date.now() });
   const real = testApp({ db: pool, client });
   const ask = () => post(real, "/dags/ledger/runs", { logicalDate: "2026-05-09T00:00:00Z", conf: { a: 1 } });
   const answers = await Promise.all(Array.from({ length: 20 }, ask));

@@ -23,9 +23,7 @@ beforeEach(async () => {
   now = Date.parse("2026-05-09T10:11:12.345Z");
   const deps = {
     pool: database.pool,
-    temporal: temporal.client,
-    taskQueue: "q",
-    eager: false,
+    starter: temporal.starter(database.pool),
     clock: () => now,
   };
   client = createClient({

@@ -1,6 +1,7 @@
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { createClient } from "../../client/client.ts";
+import { RunStarter } from "../../client/starter.ts";
 import { connectClient } from "../../platform/temporal.ts";
 import { useCalendar } from "../schedules/support.ts";
 import { sleep, until } from "../support/product.ts";
@@ -49,14 +50,10 @@ describe("B3: triggers on the whole product", () => {
     try {
       const { pool, config } = calendar.product;
       const errors: string[] = [];
-      const client = createClient({
-        pool,
-        temporal,
-        taskQueue: config.taskQueue,
-        eager: false,
-        clock: Date.now,
-        onError: (_error, what) => errors.push(what),
-      });
+      const onError = (_error: Error, what: string) => void errors.push(what);
+      const { taskQueue, lostAfterMs } = config;
+      const starter = new RunStarter({ pool, temporal, taskQueue, lostAfterMs, eager: false, onError });
+      const client = createClient({ pool, starter, clock: Date.now, onError });
       wire.cut();
       const askedAt = Date.now();
       const run = await client.trigger({

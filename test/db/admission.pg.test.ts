@@ -4,7 +4,7 @@ import { allocate } from "../../core/allocate.ts";
 import { advance, type RecordRow, type RequestRow } from "../../db/pools/advance.ts";
 import { markTold, takeUntold } from "../../db/pools/outbox.ts";
 import { admissionPass } from "../../db/pools/pass.ts";
-import { createRuns, closeRun, openRun } from "../../db/runs.ts";
+import { closeRuns, createRuns, openRun } from "../../db/runs.ts";
 import { recordTries } from "../../db/tries.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
@@ -48,6 +48,7 @@ async function newRun(): Promise<number> {
       end_at: at,
       version,
       who: "test",
+      first: null,
     },
   ]);
   await openRun(db.pool, run!.run);
@@ -359,9 +360,10 @@ describe("B3 K23: runs and their places", () => {
         end_at: at,
         version,
         who: "s",
+        first: null,
       };
     });
-    const made = await createRuns(db.pool, [...asked].reverse());
+    const made = (await createRuns(db.pool, [...asked].reverse())).toReversed();
     expect(made.map((run) => [run.run_id, run.granted])).toEqual([
       ["w0", true],
       ["w1", true],
@@ -371,7 +373,7 @@ describe("B3 K23: runs and their places", () => {
     ]);
     expect((await createRuns(db.pool, asked)).every((run) => !run.created)).toBe(true);
     const close = async (run: number) =>
-      await closeRun(db.pool, { run, records: [], state: "success", reason: null, progress: null });
+      await closeRuns(db.pool, [{ run, records: [], state: "success", reason: null, progress: null }]);
     expect(await close(made[0]!.run)).toBe(true);
     expect(await admissionPass(db.pool)).toBe(1);
     await db.pool.query("update app.lease set tell_after = app.now()");

@@ -184,6 +184,7 @@ describe("A3 B3: ticks of any kind", { timeout: FULL ? 900_000 : 120_000 }, () =
           end_at: date,
           version: rows[0].version,
           who: "test",
+          first: null,
         })),
       );
       expect(made.every((run) => run.created && run.granted)).toBe(true);

@@ -24,9 +24,7 @@ const at = (instant: string): void => {
 };
 const deps = (more: Partial<CreateRunsDeps> = {}): CreateRunsDeps => ({
   pool: database.pool,
-  temporal: temporal.client,
-  taskQueue: "q",
-  eager: false,
+  starter: temporal.starter(database.pool),
   clock: () => now,
   onError: (error, what) => errors.push(`${what}: ${error.message}`),
   ...more,

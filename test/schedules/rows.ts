@@ -1,6 +1,7 @@
 /** DAGs as rows, and a Temporal that only notes what is started: for tests of what is created. */
 import type { Client } from "@temporalio/client";
 import type pg from "pg";
+import { RunStarter } from "../../client/starter.ts";
 import { parseSchedule } from "../../core/calendar/timetable.ts";
 
 export interface GivenDag {
@@ -33,14 +34,14 @@ export async function storeDag(pool: pg.Pool, dag: GivenDag): Promise<void> {
   await pool.query(
     `with made as (
        insert into app.dag_version (dag_id, number, hash, graph, bundle_hash, file)
-       values ($1, 1, '', '{}', 'none', $1 || '.ts') returning version)
+       values ($1, 1, '', '{"zone": "UTC", "tasks": []}', 'none', $1 || '.ts') returning version)
      update app.dag set version = (select version from made) where dag_id = $1`,
     [dag.id],
   );
 }
 
 export interface FakeTemporal {
-  readonly client: Client;
+  starter(pool: pg.Pool): RunStarter;
   /** Workflow ids, in the order of their start. */
   readonly started: string[];
   /** What a start does first; may throw. */
@@ -52,16 +53,25 @@ export function fakeTemporal(): FakeTemporal {
   const fake: FakeTemporal = {
     started,
     onStart: async () => undefined,
-    client: {
-      workflow: {
-        start: async (_type: string, { workflowId }: { workflowId: string }) => {
-          await fake.onStart(workflowId);
-          started.push(workflowId);
-        },
-      },
-      withDeadline: async (_deadline: number, call: () => Promise<unknown>) => await call(),
-    } as unknown as Client,
+    starter: (pool) =>
+      new RunStarter({
+        pool,
+        temporal,
+        taskQueue: "q",
+        lostAfterMs: 15_000,
+        eager: false,
+        onError: () => undefined,
+      }),
   };
+  const temporal = {
+    workflow: {
+      start: async (_type: string, { workflowId }: { workflowId: string }) => {
+        await fake.onStart(workflowId);
+        started.push(workflowId);
+      },
+    },
+    withDeadline: async (_deadline: number, call: () => Promise<unknown>) => await call(),
+  } as unknown as Client;
   return fake;
 }
 

@@ -6,6 +6,7 @@ import type { Client } from "@temporalio/client";
 import pg from "pg";
 import { inject } from "vitest";
 import { createClient } from "../../client/client.ts";
+import { RunStarter } from "../../client/starter.ts";
 import type { MeridianClient } from "../../client/types.ts";
 import { readConfig, type Config } from "../../platform/config.ts";
 import { Life } from "../../platform/life.ts";
@@ -106,13 +107,20 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
   const logs = createLocalLogStore({ folder: join(home, "logs") });
   const clock = (): number => product.at ?? Date.now();
   let temporal = plain;
+  let starter = new RunStarter({
+    pool,
+    temporal,
+    taskQueue: config.taskQueue,
+    lostAfterMs: config.lostAfterMs,
+    eager: false,
+    onError: () => undefined,
+  });
   if (options.worker !== false) {
     const connection = await connectNative(config, address);
     life.onEnd("connection", async () => await connection.close());
-    ({ temporal } = await startWorker({ config, pool, connection, logs, log, clock }, life));
+    ({ temporal, starter } = await startWorker({ config, pool, connection, logs, log, clock }, life));
   }
-  const eager = options.worker !== false;
-  const due = { pool, temporal, taskQueue: config.taskQueue, eager, clock };
+  const due = { pool, starter, clock };
   const processor = createProcessor({ pool, folder, home, log, onStored: () => undefined });
   life.onEnd("processor", async () => await processor.stop());
   const createDue = async (dagIds?: readonly string[]) => await createDueRuns(due, 0, 1, dagIds ?? null);

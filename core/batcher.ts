@@ -1,3 +1,15 @@
+interface Entry<In, Out> {
+  readonly item: In;
+  readonly resolve: (out: Out) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** PostgreSQL refused a value (SQLSTATE class 22), and so has done nothing of the statement. */
+function isDataError(error: unknown): boolean {
+  const { code } = error as { code?: unknown };
+  return typeof code === "string" && /^22[0-9A-Z]{3}$/.test(code);
+}
+
 /**
  * Callers batch themselves: while one call is under way, later ones wait together and share the next. So a busy
  * worker makes few round trips, and an idle one answers at once.
@@ -5,7 +17,7 @@
 export class Batcher<In, Out> {
   readonly #perform: (batch: readonly In[]) => Promise<readonly Out[]>;
   readonly #limit: number;
-  #waiting: { item: In; resolve: (out: Out) => void; reject: (error: unknown) => void }[] = [];
+  #waiting: Entry<In, Out>[] = [];
   #busy = false;
 
   /** `perform` answers in the order of its batch. `limit`: items in one call at the most. */
@@ -31,9 +43,22 @@ export class Batcher<In, Out> {
         const answers = await this.#perform(batch.map((entry) => entry.item));
         batch.forEach((entry, i) => entry.resolve(answers[i]!));
       } catch (error) {
-        for (const entry of batch) entry.reject(error);
+        if (batch.length > 1 && isDataError(error)) await this.#alone(batch);
+        else for (const entry of batch) entry.reject(error);
       }
     }
     this.#busy = false;
+  }
+
+  /** One bad item must not fail the others. */
+  async #alone(batch: readonly Entry<In, Out>[]): Promise<void> {
+    for (const entry of batch) {
+      try {
+        const [answer] = await this.#perform([entry.item]);
+        entry.resolve(answer!);
+      } catch (error) {
+        entry.reject(error);
+      }
+    }
   }
 }

@@ -1,0 +1,79 @@
+import { dsOf, isoOf } from "../core/calendar/dates.ts";
+import type { RunType } from "../core/states.ts";
+import type { CreatedRun, FirstRow, NewRun } from "../db/runs.ts";
+import type { LoadedVersion } from "../db/versions.ts";
+import type { OpenedAtStart } from "../workflows/messages.ts";
+
+export interface OpeningSettings {
+  /** Prefix of Temporal task queues. */
+  readonly taskQueue: string;
+  /** A worker silent for so long is taken as dead, ms. */
+  readonly lostAfterMs: number;
+}
+
+export interface RunFacts {
+  readonly dagId: string;
+  readonly runId: string;
+  readonly run: number;
+  readonly runType: RunType;
+  /** Epoch ms. */
+  readonly logicalAt: number;
+  readonly startAt: number;
+  readonly endAt: number;
+  readonly version: number;
+  readonly conf: Readonly<Record<string, unknown>>;
+}
+
+/** What is the same for all tries of a run. */
+export function runInfoOf(
+  { startAt, endAt, logicalAt, ...facts }: RunFacts,
+  { bundleHash, zone }: LoadedVersion,
+  { taskQueue, lostAfterMs }: OpeningSettings,
+): OpenedAtStart["info"] {
+  return {
+    ...facts,
+    logicalDate: isoOf(logicalAt),
+    dataInterval: { start: isoOf(startAt), end: isoOf(endAt) },
+    ds: dsOf(startAt, zone),
+    zone,
+    bundleHash,
+    lostAfterMs,
+    taskQueue,
+  };
+}
+
+/** The row that makes a run. */
+export function newRun(
+  { dagId, runId, runType, logicalAt, startAt, endAt, version, conf }: Omit<RunFacts, "run">,
+  who: string,
+  first: readonly FirstRow[] | null,
+): NewRun {
+  return {
+    dag_id: dagId,
+    run_id: runId,
+    run_type: runType,
+    logical_at: isoOf(logicalAt),
+    start_at: isoOf(startAt),
+    end_at: isoOf(endAt),
+    version,
+    conf,
+    who,
+    first,
+  };
+}
+
+/** What a run asks for with its creation; null for one whose plan is too large for a workflow's input. */
+export function firstOf(version: LoadedVersion): readonly FirstRow[] | null {
+  return version.isSmall ? version.first : null;
+}
+
+/** The part of a workflow's input that saves a run its opening; undefined for one that opens itself. */
+export function openedAtStart(
+  { grants }: Pick<CreatedRun, "grants">,
+  facts: RunFacts,
+  version: LoadedVersion,
+  settings: OpeningSettings,
+): OpenedAtStart | undefined {
+  if (grants === null) return undefined;
+  return { info: runInfoOf(facts, version, settings), tasks: version.tasks, grants };
+}

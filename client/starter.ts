@@ -1,0 +1,86 @@
+import { WorkflowExecutionAlreadyStartedError, type Client } from "@temporalio/client";
+import { TypedSearchAttributes } from "@temporalio/common";
+import { Batcher } from "../core/batcher.ts";
+import { workflowIdOf } from "../core/ids.ts";
+import type { RunType } from "../core/states.ts";
+import type { Pool } from "../db/connection.ts";
+import { runsStarted, type CreatedRun } from "../db/runs.ts";
+import { Versions, type LoadedVersion } from "../db/versions.ts";
+import { SEARCH_ATTRIBUTES } from "../platform/search-attributes.ts";
+import type { DagRunInput } from "../workflows/messages.ts";
+import { openedAtStart, type OpeningSettings, type RunFacts } from "./opening.ts";
+
+export interface StarterDeps extends OpeningSettings {
+  readonly pool: Pool;
+  readonly temporal: Client;
+  /** The Temporal connection is a worker's of this process: runs may start without a dispatch. */
+  readonly eager: boolean;
+  readonly onError: (error: Error, what: string) => void;
+}
+
+export interface RunToStart extends DagRunInput {
+  readonly runType: RunType;
+  /** Epoch ms. */
+  readonly logicalAt: number;
+}
+
+/** Runs marked as started in one statement. */
+const MARKED = 500;
+
+/** Starts the workflows of runs and keeps the versions that their inputs are made of. */
+export class RunStarter {
+  readonly versions: Versions;
+  readonly #deps: StarterDeps;
+  readonly #marks: Batcher<number, undefined>;
+
+  constructor(deps: StarterDeps) {
+    this.#deps = deps;
+    this.versions = new Versions(deps.pool);
+    this.#marks = new Batcher(async (runs) => {
+      await runsStarted(deps.pool, runs);
+      return runs.map(() => undefined);
+    }, MARKED);
+  }
+
+  /** What starts a run that was just made: with its first step taken, where its making did that. */
+  toStart(made: CreatedRun, facts: RunFacts, version: LoadedVersion): RunToStart {
+    const { dagId, runId, run, runType, logicalAt } = facts;
+    const opened = openedAtStart(made, facts, version, this.#deps);
+    return { dagId, runId, run, runType, logicalAt, ...(opened === undefined ? {} : { opened }) };
+  }
+
+  /** Starts the run's workflow; already started is fine (the ledger and the workflow id hold it to one). */
+  async start(run: RunToStart, withinMs?: number): Promise<void> {
+    if (withinMs === undefined) await this.#start(run);
+    else {
+      await this.#deps.temporal.withDeadline(Date.now() + withinMs, async () => await this.#start(run));
+    }
+    // Nobody waits for it: if it is lost, the outbox starts the run again, finds it started and writes it.
+    this.#marks
+      .add(run.run)
+      .catch((error: unknown) =>
+        this.#deps.onError(error as Error, "marking a run as started failed; it will be tried again"),
+      );
+  }
+
+  async #start({ runType, logicalAt, ...input }: RunToStart): Promise<void> {
+    const { temporal, taskQueue, eager } = this.#deps;
+    try {
+      await temporal.workflow.start("dagRun", {
+        taskQueue,
+        workflowId: workflowIdOf(input.dagId, input.runId),
+        args: [input satisfies DagRunInput],
+        workflowIdReusePolicy: "REJECT_DUPLICATE",
+        requestEagerStart: eager,
+        staticSummary: `${input.dagId} ${input.runId}`,
+        typedSearchAttributes: new TypedSearchAttributes([
+          { key: SEARCH_ATTRIBUTES.dag, value: input.dagId },
+          { key: SEARCH_ATTRIBUTES.logicalDate, value: new Date(logicalAt) },
+          { key: SEARCH_ATTRIBUTES.runType, value: runType },
+        ]),
+      });
+    } catch (error) {
+      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+    }
+  }
+}

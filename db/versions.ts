@@ -1,0 +1,106 @@
+import { Terminal } from "../core/errors.ts";
+import { poolAccount } from "../core/ids.ts";
+import { newProgress, planOf, step, type RunPlan, type RunTask } from "../core/run.ts";
+import type { Db } from "./connection.ts";
+import { bundleOf, versionRows, type FirstRow, type VersionRow } from "./runs.ts";
+
+export interface LoadedVersion {
+  readonly tasks: readonly RunTask[];
+  readonly plan: RunPlan;
+  /** Task id to position. */
+  readonly positions: ReadonlyMap<string, number>;
+  readonly bundleHash: string;
+  readonly zone: string;
+  /** What a run asks for when it opens. */
+  readonly first: readonly FirstRow[];
+  /** Small enough to travel with the start of a run's workflow. */
+  readonly isSmall: boolean;
+}
+
+/** Temporal keeps a start's input in the history; a larger plan comes with the run's first local activity. */
+const SMALL_BYTES = 32 * 1024;
+
+/** Versions a process keeps at hand. They never change, so the oldest may simply be dropped. */
+const KEPT = 2000;
+
+/** Reads DAG versions and bundles by their never-changing keys, and keeps the versions. */
+export class Versions {
+  readonly #db: Db;
+  readonly #kept = new Map<number, LoadedVersion>();
+
+  constructor(db: Db) {
+    this.#db = db;
+  }
+
+  async load(version: number): Promise<LoadedVersion> {
+    return this.#kept.get(version) ?? (await this.loadAll([version])).get(version)!;
+  }
+
+  /** In one round trip for those not at hand, by `db` inside a transaction. Throws when one is not stored. */
+  async loadAll(versions: Iterable<number>, db = this.#db): Promise<ReadonlyMap<number, LoadedVersion>> {
+    const loaded = new Map<number, LoadedVersion>();
+    const missing = new Set<number>();
+    for (const version of versions) {
+      const known = this.#kept.get(version);
+      if (known === undefined) missing.add(version);
+      else loaded.set(version, known);
+    }
+    if (missing.size === 0) return loaded;
+    for (const row of await versionRows(db, [...missing])) {
+      const version = loadedOf(row);
+      loaded.set(row.version, version);
+      this.#kept.set(row.version, version);
+      if (this.#kept.size > KEPT) this.#kept.delete(this.#kept.keys().next().value!);
+    }
+    for (const version of missing) {
+      if (!loaded.has(version)) throw new Terminal("no_version", `dag version ${version} is not stored`);
+    }
+    return loaded;
+  }
+
+  async bundle(hash: string): Promise<{ code: string; sourceMap: string | null }> {
+    const row = await bundleOf(this.#db, hash);
+    if (row === null) throw new Terminal("no_bundle", `the code ${hash} is not stored`);
+    return { code: row.code, sourceMap: row.source_map };
+  }
+}
+
+function loadedOf(row: VersionRow): LoadedVersion {
+  const tasks = row.graph.tasks.map(runTaskOf);
+  const plan = planOf({ tasks });
+  const first: FirstRow[] = [];
+  for (const effect of step(plan, newProgress(plan), { kind: "opened" }).effects) {
+    if (effect.kind !== "request") continue;
+    const { id, pool, poolSlots: slots, priorityWeight: priority } = tasks[effect.task]!;
+    first.push({ task_id: id, account: poolAccount(pool), slots, priority });
+  }
+  return {
+    tasks,
+    plan,
+    positions: new Map(tasks.map((task, position) => [task.id, position])),
+    bundleHash: row.bundle_hash,
+    zone: row.graph.zone,
+    first,
+    isSmall: Buffer.byteLength(JSON.stringify(tasks)) <= SMALL_BYTES,
+  };
+}
+
+/** Only what a run needs: it is kept in the run's history. */
+function runTaskOf(task: RunTask): RunTask {
+  return {
+    id: task.id,
+    upstream: task.upstream,
+    inputs: task.inputs,
+    triggerRule: task.triggerRule,
+    retries: task.retries,
+    retryDelayMs: task.retryDelayMs,
+    retryFactor: task.retryFactor,
+    retryMaxDelayMs: task.retryMaxDelayMs,
+    executionTimeoutMs: task.executionTimeoutMs,
+    pool: task.pool,
+    poolSlots: task.poolSlots,
+    priorityWeight: task.priorityWeight,
+    queue: task.queue,
+    isolation: task.isolation,
+  };
+}

@@ -1,0 +1,28 @@
+import type { RunEvent } from "../core/run.ts";
+
+/**
+ * What a run has not looked at yet. Whoever waits for it is woken by the push itself: `condition` would cost another
+ * entry into the sandbox for each wake-up, and several promises.
+ */
+export class Inbox {
+  #events: RunEvent[] = [];
+  #wake: (() => void) | null = null;
+
+  push(event: RunEvent): void {
+    this.#events.push(event);
+    this.#wake?.();
+    this.#wake = null;
+  }
+
+  /** Resolves when there is something; all that came in the same moment is there then. */
+  async filled(): Promise<void> {
+    if (this.#events.length > 0) return;
+    await new Promise<void>((resolve) => (this.#wake = resolve));
+  }
+
+  take(): RunEvent[] {
+    const events = this.#events;
+    this.#events = [];
+    return events;
+  }
+}
