@@ -62,7 +62,7 @@ export interface AdvanceInput {
   readonly requests: readonly SlotRequest[];
 }
 
-interface CloseInput {
+export interface CloseInput {
   readonly run: number;
   readonly decisions: readonly Decision[];
   readonly state: RunState;

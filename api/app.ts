@@ -3,7 +3,7 @@ import { dagRoutes } from "./dags.ts";
 import type { AppDeps } from "./deps.ts";
 import { onError, problem } from "./errors.ts";
 import { gridRoutes } from "./grid.ts";
-import { checkOrigin, limitBody, requireJson } from "./guard.ts";
+import { bareHeaders, checkOrigin, limitBody, requireJson } from "./guard.ts";
 import { healthRoutes } from "./health.ts";
 import { answerOnce } from "./idempotency.ts";
 import { importRoutes } from "./imports.ts";
@@ -35,13 +35,11 @@ export function createApp(deps: AppDeps) {
   const app = newRoutes();
   const log = deps.log ?? ((fields, message) => console.error(message, fields));
   app.onError(onError(log));
-  app.use(secureHeaders(HEADERS));
+  const pageHeaders = secureHeaders(HEADERS);
+  app.use(async (c, next) => (c.req.path.startsWith("/api/") ? next() : pageHeaders(c, next)));
+  app.use("/api/*", bareHeaders());
   app.use(checkOrigin(deps.allowedHosts));
   app.use("/api/*", limitBody(), requireJson(), whoAsks(), answerOnce(deps.db));
-  app.use("/api/*", async (c, next) => {
-    await next();
-    if (!c.res.headers.has("Cache-Control")) c.header("Cache-Control", "no-store");
-  });
   const routes = apiRoutes(deps);
   app.route("/", routes);
   let document: ReturnType<typeof describeApi> | undefined;

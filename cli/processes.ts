@@ -2,7 +2,14 @@ import { migrate, SCHEMA_VERSION } from "../db/migrate.ts";
 import type { Config } from "../platform/config.ts";
 import { Life, untilKilled } from "../platform/life.ts";
 import { createLog } from "../platform/log.ts";
-import { dueCreator, remoteStarter, startApiPart, startProcessorPart, startWorkerPart, type Shared } from "./parts.ts";
+import {
+  dueCreator,
+  remoteStarter,
+  startApiPart,
+  startProcessorPart,
+  startWorkerPart,
+  type Shared,
+} from "./parts.ts";
 import { openCheckedPool, openLogs, openPool, openTemporal } from "./resources.ts";
 import { setUpTemporal } from "./setup.ts";
 

@@ -6,7 +6,7 @@ import { Conflict, NotFound, Refused } from "../core/errors.ts";
 import { runIdOf, workflowIdOf } from "../core/ids.ts";
 import { didYouMean } from "../core/suggest.ts";
 import type { Pool } from "../db/connection.ts";
-import { dagIds, dagOf, setPaused, type DagRow } from "../db/dag-rows.ts";
+import { dagIds, dagsOf, setPaused, type DagRow } from "../db/dag-rows.ts";
 import { createRuns, type CreatedRun, type NewRun } from "../db/runs.ts";
 import { firstOf, newRun, type RunFacts } from "./opening.ts";
 import type { RunStarter, RunToStart } from "./starter.ts";
@@ -29,19 +29,20 @@ const START_MS = 5_000;
 const MADE = 50;
 
 export function createClient(deps: ClientDeps): MeridianClient {
+  const dags = new Batcher<string, DagRow | null>(async (ids) => await dagsOf(deps.pool, ids), MADE);
   const making = new Batcher<NewRun, CreatedRun>(async (runs) => await createRuns(deps.pool, runs), MADE);
   return {
     async trigger(request) {
       checkDate(request.logicalAt);
-      const dag = await existing(deps.pool, request.dagId);
+      const dag = await existing(deps.pool, dags, request.dagId);
       const { row, toStart } = await create(deps, making, dag, request);
       return triggered(row, row.granted && (await started(deps, toStart)));
     },
     async pause(dagId, who, reason) {
-      if (!(await setPaused(deps.pool, dagId, true, who, reason))) await existing(deps.pool, dagId);
+      if (!(await setPaused(deps.pool, dagId, true, who, reason))) await existing(deps.pool, dags, dagId);
     },
     async unpause(dagId, who) {
-      if (!(await setPaused(deps.pool, dagId, false, who, null))) await existing(deps.pool, dagId);
+      if (!(await setPaused(deps.pool, dagId, false, who, null))) await existing(deps.pool, dags, dagId);
       await deps.onDue?.([dagId]);
     },
   };
@@ -67,8 +68,8 @@ async function started(deps: ClientDeps, run: RunToStart): Promise<boolean> {
   }
 }
 
-async function existing(pool: Pool, dagId: string): Promise<DagRow> {
-  const dag = await dagOf(pool, dagId);
+async function existing(pool: Pool, found: Batcher<string, DagRow | null>, dagId: string): Promise<DagRow> {
+  const dag = await found.add(dagId);
   if (dag !== null) return dag;
   throw new NotFound("no_dag", `dag "${dagId}" does not exist${didYouMean(dagId, await dagIds(pool))}`);
 }

@@ -18,9 +18,11 @@ export interface DagRow {
 const COLUMNS =
   "dag_id, active, paused, version, timetable, start_at, end_at, catchup, cursor_at, first_seen_at, uncovered";
 
-export async function dagOf(db: Db, dagId: string): Promise<DagRow | null> {
-  const { rows } = await db.query<DagRow>(`select ${COLUMNS} from app.dag where dag_id = $1`, [dagId]);
-  return rows[0] ?? null;
+/** In the order of `ids`; null for what does not exist. */
+export async function dagsOf(db: Db, ids: readonly string[]): Promise<readonly (DagRow | null)[]> {
+  const { rows } = await db.query<DagRow>(`select ${COLUMNS} from app.dag where dag_id = any ($1)`, [ids]);
+  const byId = new Map(rows.map((row) => [row.dag_id, row]));
+  return ids.map((id) => byId.get(id) ?? null);
 }
 
 /** Ids that exist, for "did you mean". */

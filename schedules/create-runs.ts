@@ -158,10 +158,7 @@ async function startAll(deps: CreateRunsDeps, toStart: Page["toStart"]): Promise
     await deps.starter
       .start(run)
       .catch((error: unknown) =>
-        deps.onError?.(
-          error as Error,
-          `starting ${run.dagId} ${run.runId} failed; it will be tried again`,
-        ),
+        deps.onError?.(error as Error, `starting ${run.dagId} ${run.runId} failed; it will be tried again`),
       );
   });
 }

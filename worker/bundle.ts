@@ -17,8 +17,11 @@ export const BUNDLE_LIMIT_BYTES = 600_000;
 export async function workflowBundle(log: (line: string) => void): Promise<string> {
   const stamp = sourceStamp();
   if (existsSync(BUNDLE) && existsSync(STAMP) && readFileSync(STAMP, "utf8") === stamp) return BUNDLE;
+  const workflowsPath = join(ROOT, "workflows/index.ts");
   const { code } = await bundleWorkflowCode({
-    workflowsPath: join(ROOT, "workflows/index.ts"),
+    workflowsPath,
+    // Loaded once per worker instead of once per run: no module of ours keeps anything between calls.
+    preloadModules: [workflowsPath],
     logger: { log() {}, trace() {}, debug() {}, info() {}, warn: log, error: log },
   });
   const plain = withoutMap(code);
@@ -54,6 +57,7 @@ function sourceStamp(): string {
       hash.update(`${folder}/${file}\n`).update(readFileSync(join(ROOT, folder, file)));
     }
   }
+  hash.update(readFileSync(fileURLToPath(import.meta.url)));
   hash.update(readFileSync(createRequire(import.meta.url).resolve("@temporalio/workflow/package.json")));
   return hash.digest("hex");
 }

@@ -14,10 +14,10 @@ export class Inbox {
     this.#wake = null;
   }
 
-  /** Resolves when there is something; all that came in the same moment is there then. */
-  async filled(): Promise<void> {
-    if (this.#events.length > 0) return;
-    await new Promise<void>((resolve) => (this.#wake = resolve));
+  /** Resolves when there is something, null when there is already; all that came in the same moment is there then. */
+  filled(): Promise<void> | null {
+    if (this.#events.length > 0) return null;
+    return new Promise<void>((resolve) => (this.#wake = resolve));
   }
 
   take(): RunEvent[] {

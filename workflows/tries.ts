@@ -1,10 +1,4 @@
-import {
-  ActivityCancellationType,
-  CancellationScope,
-  type ActivityOptions,
-  proxyActivities,
-  sleep,
-} from "@temporalio/workflow";
+import { ActivityCancellationType, type ActivityOptions, proxyActivities, sleep } from "@temporalio/workflow";
 import type { RunInfo, TaskActivities, TaskResult } from "../activities/types.ts";
 import { taskQueueOf } from "../core/ids.ts";
 import type { RunEvent, RunPlan } from "../core/run.ts";
@@ -18,66 +12,67 @@ const BEHIND_TIMEOUT_MS = 60_000;
 const { runTask } = proxyActivities<TaskActivities>({ startToCloseTimeout: LONGEST_TRY_MS });
 
 /**
- * The tries in flight of one run, and the delays between tries. Each end is pushed into the run's inbox.
- * All tries share one cancellation scope, entered once for all that start together: in the sandbox every promise
- * costs a captured stack (measured: half of a step's CPU), so this path makes few.
+ * The tries in flight of one run, and the delays between tries. Each end is pushed into the run's inbox. All of it runs
+ * in the scope that the run is in, and is never waited for here: each end is its own event.
  */
 export class Tries {
   readonly #plan: RunPlan;
   readonly #info: RunInfo;
   readonly #push: (event: RunEvent) => void;
   readonly #onGranted: (taskIds: readonly string[]) => void;
-  readonly #running = new CancellationScope({ cancellable: true });
-  readonly #delays = new CancellationScope({ cancellable: true });
+  readonly #cancel: () => void;
+  #delays = 0;
 
-  /** `onGranted`: tasks whose slots came with the end of a try; told before that end is pushed. */
+  /**
+   * `onGranted`: tasks whose slots came with the end of a try; told before that end is pushed.
+   * `cancel`: ends everything in the scope.
+   */
   constructor(
     plan: RunPlan,
     info: RunInfo,
     push: (event: RunEvent) => void,
     onGranted: (taskIds: readonly string[]) => void,
+    cancel: () => void,
   ) {
     this.#plan = plan;
     this.#info = info;
     this.#push = push;
     this.#onGranted = onGranted;
+    this.#cancel = cancel;
   }
 
   start(tries: readonly { readonly task: number; readonly try: number }[]): void {
-    // What runs in the scope is never waited for here: each end is its own event.
-    this.#running
-      .run(async () => {
-        for (const { task, try: number } of tries) {
-          this.#runTask(task, number).then(
-            ({ outcome, granted }) => {
-              this.#onGranted(granted);
-              this.#push({ kind: "ended", task, try: number, outcome });
-            },
-            (error: unknown) =>
-              this.#push({ kind: "ended", task, try: number, outcome: outcomeOfFailure(error) }),
-          );
-        }
-      })
-      .catch(() => undefined);
+    for (const { task, try: number } of tries) {
+      this.#runTask(task, number).then(
+        ({ outcome, granted }) => {
+          this.#onGranted(granted);
+          this.#push({ kind: "ended", task, try: number, outcome });
+        },
+        (error: unknown) =>
+          this.#push({ kind: "ended", task, try: number, outcome: outcomeOfFailure(error) }),
+      );
+    }
   }
 
-  /** Asks all bodies of the run to stop; their ends follow. */
+  /** Asks all bodies of the run to stop; their ends follow. A stopped run waits for no delay either. */
   stop(): void {
-    this.#running.cancel();
+    this.#cancel();
   }
 
   wait(task: number, number: number, delayMs: number): void {
-    this.#delays
-      .run(async () => await sleep(delayMs))
-      .then(
-        () => this.#push({ kind: "due", task, try: number }),
-        () => undefined,
-      );
+    this.#delays += 1;
+    sleep(delayMs).then(
+      () => {
+        this.#delays -= 1;
+        this.#push({ kind: "due", task, try: number });
+      },
+      () => undefined,
+    );
   }
 
   /** Nothing that still waits may outlive the run. */
   end(): void {
-    this.#delays.cancel();
+    if (this.#delays > 0) this.#cancel();
   }
 
   #runTask(position: number, number: number): Promise<TaskResult> {

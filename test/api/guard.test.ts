@@ -112,7 +112,9 @@ test("headers that keep browsers strict are on every answer", async () => {
     const { headers } = await app.request(path);
     expect(headers.get("X-Content-Type-Options")).toBe("nosniff");
     expect(headers.get("X-Frame-Options")).toBe("DENY");
-    expect(headers.get("Content-Security-Policy")).toContain("default-src 'none'; script-src 'self'");
+    expect(headers.get("Content-Security-Policy")).toContain("default-src 'none'");
     expect(headers.get("Access-Control-Allow-Origin")).toBeNull();
+    expect(headers.get("Referrer-Policy")).toBe("same-origin");
+    expect(headers.get("Content-Security-Policy")).toContain("frame-ancestors 'none'");
   }
 });

@@ -1,0 +1,161 @@
+import type { AdvanceInput, CloseInput, Decision, Grant, RunInfo, SlotRequest } from "../activities/types.ts";
+import { step, type Effect, type RunEvent, type RunPlan, type RunProgress } from "../core/run.ts";
+import type { Inbox } from "./inbox.ts";
+import { Tries } from "./tries.ts";
+
+/** A run as it opens: its plan, and where it stands. */
+export interface OpenRun {
+  readonly plan: RunPlan;
+  readonly info: RunInfo;
+  readonly progress: RunProgress;
+  readonly grants: readonly Grant[];
+}
+
+/** Decisions that may wait for the next call; more are written down at once. */
+const PENDING_LIMIT = 200;
+
+/** What one look at the inbox asks for. */
+interface Wanted {
+  readonly starts: { task: number; try: number }[];
+  readonly requests: SlotRequest[];
+  stop: boolean;
+  mustSettle: boolean;
+}
+
+/** The turns of a run: each gives all events to the pure `step` and performs what it says, but for the calls out. */
+export class Turns {
+  readonly #run: number;
+  readonly #plan: RunPlan;
+  readonly #inbox: Inbox;
+  readonly #positions: ReadonlyMap<string, number>;
+  readonly #tries: Tries;
+  /** Tasks that have their slots before the run asks: only what came with a try's own end counts. */
+  readonly #ahead = new Set<number>();
+  #pending: Decision[] = [];
+  #progress: RunProgress;
+
+  /** `cancel`: of the scope that this is made and used in. */
+  constructor(run: number, { plan, info, progress, grants }: OpenRun, inbox: Inbox, cancel: () => void) {
+    this.#run = run;
+    this.#plan = plan;
+    this.#progress = progress;
+    this.#inbox = inbox;
+    this.#positions = new Map(plan.tasks.map((task, position) => [task.id, position]));
+    this.#tries = new Tries(
+      plan,
+      info,
+      (event) => inbox.push(event),
+      (taskIds) => {
+        for (const taskId of taskIds) this.#ahead.add(this.#positions.get(taskId)!);
+      },
+      cancel,
+    );
+    this.granted(grants);
+  }
+
+  get progress(): RunProgress {
+    return this.#progress;
+  }
+
+  get running(): boolean {
+    return this.#progress.state === "running";
+  }
+
+  granted(grants: readonly Grant[]): void {
+    for (const grant of grants) {
+      const task = this.#positions.get(grant.taskId);
+      if (task !== undefined) this.#inbox.push({ kind: "granted", task, try: grant.try });
+    }
+  }
+
+  /** Takes what is in the inbox; answers what must be written down now, or null. */
+  take(): AdvanceInput | null {
+    const wanted: Wanted = { starts: [], requests: [], stop: false, mustSettle: false };
+    // It grows while it is read: a task asked for ahead is granted as soon as it is ready.
+    const events = this.#inbox.take();
+    for (const event of events) {
+      const { progress, effects } = step(this.#plan, this.#progress, event);
+      this.#progress = progress;
+      // The account book holds a slot for a try that has ended: it has lost that end, and is told at once.
+      if (event.kind === "granted" && effects.length === 0) wanted.mustSettle ||= this.#pending.length > 0;
+      for (const effect of effects) this.#perform(effect, wanted, events);
+    }
+    if (wanted.starts.length > 0) this.#tries.start(wanted.starts);
+    if (wanted.stop) this.#tries.stop();
+    if (!this.running) return null;
+    const { requests, mustSettle } = wanted;
+    if (requests.length === 0 && !mustSettle && this.#pending.length < PENDING_LIMIT) return null;
+    const decisions = this.#pending;
+    this.#pending = [];
+    return { run: this.#run, decisions, requests };
+  }
+
+  /** The run's last words; nothing of it waits any more. */
+  close(): CloseInput {
+    this.#tries.end();
+    const { state, cancelled: reason } = this.#progress;
+    return { run: this.#run, decisions: this.#pending, state, reason, progress: this.#progress };
+  }
+
+  #perform(effect: Effect, wanted: Wanted, events: RunEvent[]): void {
+    switch (effect.kind) {
+      case "start":
+        wanted.starts.push(effect);
+        return;
+      case "stop":
+        wanted.stop = true;
+        return;
+      case "wait":
+        this.#tries.wait(effect.task, effect.try, effect.delayMs);
+        return;
+      case "request": {
+        const { task, try: number } = effect;
+        if (number === 1 && this.#ahead.delete(task) && this.#allAtFirstTry(task))
+          events.push({ kind: "granted", task, try: 1 });
+        else wanted.requests.push(requestOf(this.#plan, task, number));
+        return;
+      }
+      case "record":
+        this.#pending.push(decisionOf(this.#plan, effect));
+        wanted.mustSettle ||= !isKnownAlready(effect);
+        return;
+      case "close":
+        return;
+    }
+  }
+
+  /**
+   * Slots asked for ahead rest on recorded successes; one that the run then called lost has given them back
+   * (`app.settle`). So they are trusted only where no upstream needed another try; else the run asks itself.
+   */
+  #allAtFirstTry(task: number): boolean {
+    return this.#plan.tasks[task]!.upstream.every((up) => this.#progress.cells[up]!.try === 1);
+  }
+}
+
+type RecordEffect = Extract<Effect, { kind: "record" }>;
+
+/**
+ * The worker wrote these itself when the try ended, before Temporal knew of it: the run repeats them with its next
+ * decision and need not wake the database for them alone.
+ */
+function isKnownAlready(effect: RecordEffect): boolean {
+  return effect.ended !== null && (effect.state === "success" || effect.state === "skipped");
+}
+
+function requestOf(plan: RunPlan, position: number, number: number): SlotRequest {
+  const task = plan.tasks[position]!;
+  return {
+    taskId: task.id,
+    mapIndex: -1,
+    try: number,
+    pool: task.pool,
+    slots: task.poolSlots,
+    priority: task.priorityWeight,
+  };
+}
+
+function decisionOf(plan: RunPlan, effect: RecordEffect): Decision {
+  const { seq, task, state, ended } = effect;
+  return { seq, taskId: plan.tasks[task]!.id, mapIndex: -1, try: effect.try, state, ended };
+}
