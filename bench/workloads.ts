@@ -32,13 +32,13 @@ const FULL: readonly Workload[] = [
   {
     id: "W2",
     shape: { kind: "fan-out", width: 100 },
-    repetitions: 5,
+    repetitions: 9,
     unit: "tasks/s",
   },
   {
     id: "W3",
     shape: { kind: "burst", runs: 100, tasksPerRun: 3, clients: 20 },
-    repetitions: 5,
+    repetitions: 9,
     unit: "tasks/s",
   },
   {
