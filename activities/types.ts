@@ -38,7 +38,7 @@ export type RunInfo = Omit<BodyContext, "taskId" | "mapIndex" | "try" | "maxTrie
   readonly taskQueue: string;
 };
 
-export type Opened =
+type Opened =
   | { readonly kind: "closed"; readonly state: RunState }
   | {
       readonly kind: "opened";

@@ -9,7 +9,7 @@ import { makeImportFolder } from "./import-folder.ts";
 import { Importer } from "./importer.ts";
 import { inParallel } from "../core/in-parallel.ts";
 import { Looker } from "./look.ts";
-import { mayBeDagFile, mentionsDag, nameIn, scan } from "./scan.ts";
+import { isFile, mayBeDagFile, mentionsDag, nameIn, scan } from "./scan.ts";
 import { type Stored, storeFindings } from "./store.ts";
 import { StoreQueue } from "./store-queue.ts";
 import { DEFAULT_LIMITS, type ImportLimits } from "./types.ts";
@@ -164,7 +164,8 @@ class FolderProcessor implements Processor {
     for (const file of changed) {
       const path = nameIn(this.#folder, file);
       if (!mayBeDagFile(path)) continue;
-      if (await mentionsDag(file)) touched.add(path);
+      // As the full pass: what was a DAG file is looked at while it is there, whatever it says now.
+      if (known.has(path) ? await isFile(file) : await mentionsDag(file)) touched.add(path);
       else if (touched.delete(path) || known.has(path)) gone.push(path);
     }
     await this.#lookAgain([...touched], gone);

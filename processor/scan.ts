@@ -51,7 +51,7 @@ async function walk(
 }
 
 /** Links to files count, links to folders do not: they may lead in a circle. */
-async function isFile(absolute: string): Promise<boolean> {
+export async function isFile(absolute: string): Promise<boolean> {
   try {
     return (await stat(absolute)).isFile();
   } catch {

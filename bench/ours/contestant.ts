@@ -72,8 +72,6 @@ export class Ours implements Contestant {
     await pool.query("update app.account set slots = 100000 where key = 'pool:default_pool'");
     const setUp = await connectClient(config, env.temporalAddress);
     await setUpTemporal(setUp, config);
-    // A server takes some seconds to know new search attributes; a start before that is left to the outbox.
-    await new Promise((done) => setTimeout(done, 5_000));
     await setUp.connection.close();
     const logs = createLocalLogStore({ folder: join(home, "logs") });
     const shared = { config, pool, logs, log, life };
