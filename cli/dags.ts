@@ -1,18 +1,14 @@
 import { existsSync } from "node:fs";
-import { resolve } from "node:path";
+import { basename, resolve } from "node:path";
 import type { Command } from "commander";
 import { runLocally, type LocalRun } from "../authoring/local.ts";
 import { connectionsFrom } from "../authoring/connection.ts";
 import { checkRequestedId } from "../core/ids.ts";
-import { NotFound, Refused } from "../core/errors.ts";
+import { DefinitionError, MeridianError, NotFound, Refused } from "../core/errors.ts";
 import { readConfig } from "../platform/config.ts";
 import { loadDags } from "../processor/validate.ts";
 import { apiClient } from "./api-url.ts";
-import { printRows, type Format } from "./output.ts";
-
-interface Output {
-  readonly output: Format;
-}
+import { printRows, withOutput, type Output } from "./output.ts";
 
 /** `meridian dags …`: the names Airflow users know. */
 export function dagCommands(program: Command): void {
@@ -74,19 +70,6 @@ export function dagCommands(program: Command): void {
     });
 }
 
-function withOutput(command: Command): Command {
-  return command.option(
-    "--output <format>",
-    "table or json",
-    (value) => {
-      if (value !== "table" && value !== "json")
-        throw new Refused("bad_option", `--output ${value}: expected table or json`);
-      return value;
-    },
-    "table",
-  );
-}
-
 function jsonObject(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text);
@@ -105,7 +88,9 @@ async function testDag(
   const config = readConfig();
   if (!existsSync(file))
     throw new NotFound("no_file", `there is no file ${file}; expected a DAG file such as dags/hello.ts`);
-  const dags = await loadDags(file, resolve(config.home));
+  const dags = await loadDags(file, resolve(config.home)).catch((error: unknown) => {
+    throw error instanceof MeridianError ? error : importError(file, error);
+  });
   const ids = dags.map((dag) => dag.graph.dagId);
   const dag =
     options.dag === undefined && dags.length === 1
@@ -128,6 +113,18 @@ async function testDag(
       quiet ? undefined : console.log(`${taskId.padEnd(16)} ${level.padEnd(5)} ${text}`),
     onState: (taskId, state) => (quiet ? undefined : console.log(`${taskId.padEnd(16)} → ${state}`)),
   });
-  if (!quiet) console.log(`\n${run.dagId} ${run.runId}: ${run.state}`);
+  if (!quiet) {
+    for (const [taskId, { error }] of Object.entries(run.tasks)) {
+      if (error !== null) console.log(`\n${taskId} failed: ${error.stack ?? `${error.code}: ${error.message}`}`);
+    }
+    console.log(`\n${run.dagId} ${run.runId}: ${run.state}`);
+  }
   return run;
+}
+
+/** The author's own error at import: its message and the line of the file, without our part of the stack. */
+function importError(file: string, error: unknown): DefinitionError {
+  const { stack = String(error) } = error as Partial<Error>;
+  const lines = stack.split("\n").filter((line, i) => i === 0 || line.includes(basename(file)));
+  return new DefinitionError("import_error", `${file} could not be imported: ${lines.join("\n")}`);
 }

@@ -1,6 +1,24 @@
-import { MeridianError } from "../core/errors.ts";
+import type { Command } from "commander";
+import { MeridianError, Refused } from "../core/errors.ts";
 
 export type Format = "table" | "json";
+
+export interface Output {
+  readonly output: Format;
+}
+
+export function withOutput(command: Command): Command {
+  return command.option(
+    "--output <format>",
+    "table or json",
+    (value) => {
+      if (value !== "table" && value !== "json")
+        throw new Refused("bad_option", `--output ${value}: expected table or json`);
+      return value;
+    },
+    "table",
+  );
+}
 
 /** Rows as an aligned table, or as JSON for programs. */
 export function printRows(rows: readonly object[], format: Format, columns: readonly string[]): void {

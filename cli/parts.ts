@@ -22,7 +22,7 @@ import { createDueRuns } from "../schedules/create-runs.ts";
 import { installRuntime } from "../worker/runtime.ts";
 import { startWorker, type StartedWorker } from "../worker/worker.ts";
 import { rememberApi } from "./api-url.ts";
-import { temporalAddress } from "./resources.ts";
+import { openReader, temporalAddress } from "./resources.ts";
 import { VERSION } from "./version.ts";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
@@ -119,6 +119,7 @@ export async function startApiPart(
   const temporalUi = config.temporalUi ?? options.temporalUi;
   const app = createApp({
     db: pool,
+    ...(config.readerUrl === undefined ? {} : { reader: openReader(config, life, log, config.readerUrl) }),
     client,
     logs: textReader(logs),
     temporalWeb: temporalUi === null ? null : { url: temporalUi, namespace: config.temporalNamespace },

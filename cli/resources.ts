@@ -29,6 +29,15 @@ export async function openPool(config: Config, life: Life, log: Log, name: strin
   return pool;
 }
 
+/** The replica that the grid is read from. It may be away or behind: then its readers are told so, and nobody else. */
+export function openReader(config: Config, life: Life, log: Log, url: string): pg.Pool {
+  const reader = createPool({ url, max: config.databaseConnections, applicationName: "meridian-reader" }, (error) =>
+    log.warn({ err: error }, "a connection to the replica broke"),
+  );
+  life.onEnd("replica connections", async () => await reader.end());
+  return reader;
+}
+
 /** As `openPool`, and refuses a schema that newer code has made. */
 export async function openCheckedPool(config: Config, life: Life, log: Log, name: string): Promise<pg.Pool> {
   const pool = await openPool(config, life, log, name);

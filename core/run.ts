@@ -88,7 +88,7 @@ interface RecordEffect {
   readonly ended: { readonly state: TryState; readonly outcome: TryOutcome } | null;
 }
 
-/** A worker lost this many times in a row under one task is taken as the task's own failure. */
+/** A worker lost this many times in a row under one task is taken as the task's own failure, which its retries are for. */
 export const LOST_LIMIT = 3;
 
 export function planOf(graph: Pick<SerialGraph, "tasks"> | { readonly tasks: readonly RunTask[] }): RunPlan {
@@ -167,7 +167,7 @@ const END: { readonly [K in TryOutcome["kind"]]: End<K> } = {
   lost: (draft, task, outcome) => {
     const lost = draft.cell(task).lost + 1;
     if (lost < LOST_LIMIT) draft.again(task, { state: "lost", outcome }, { lost });
-    else draft.settle(task, "failed", { state: "lost", outcome });
+    else draft.failed(task, "lost", outcome, outcome.error);
   },
 };
 
@@ -229,7 +229,7 @@ class Draft {
     }
   }
 
-  failed(task: number, state: "failed" | "timed_out", outcome: TryOutcome, error: BodyError): void {
+  failed(task: number, state: "failed" | "timed_out" | "lost", outcome: TryOutcome, error: BodyError): void {
     const cell = this.cell(task);
     const policy = this.plan.tasks[task]!;
     if (this.cancelled !== null || !error.retryable || cell.retries >= policy.retries) {

@@ -128,6 +128,19 @@ describe("B3: the rules of a run", () => {
     expect(rig.states()).toEqual(["failed"]);
   });
 
+  it("K35: with retries left, tries lost too often in a row use one, and the count begins anew", () => {
+    const rig = new Rig([task("a", [], { retries: 1 })]);
+    const lost = { kind: "lost", error: error() } as const;
+    for (let n = 1; n < LOST_LIMIT; n++) rig.run(0, lost);
+    rig.run(0, lost);
+    expect(rig.progress.cells[0]).toMatchObject({ state: "up_for_retry", retries: 1, lost: 0 });
+    rig.send({ kind: "due", task: 0, try: LOST_LIMIT });
+    for (let n = 1; n < LOST_LIMIT; n++) rig.run(0, lost);
+    expect(rig.states()).toEqual(["queued"]);
+    rig.run(0, lost);
+    expect(rig.states()).toEqual(["failed"]);
+  });
+
   it("a requeued try uses up nothing, however often", () => {
     const rig = new Rig([task("a")]);
     for (let n = 0; n < 10; n++) rig.run(0, { kind: "requeued", message: "drained" });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { workflowIdOf } from "../../core/ids.ts";
 import { sleep, startProduct, until, type Product } from "../support/product.ts";
 
 let product: Product;
@@ -130,6 +131,73 @@ describe("B3: a run on real servers", () => {
     );
     const run = await trigger("e2e_large");
     expect(run.tries.find((one) => one.task_id === "use")!.output).toBe(100_000);
+  });
+
+  it("opens-itself: a plan too large for a workflow's input comes with the run's first local activity", async () => {
+    await product.save(
+      "wide.ts",
+      `dag("e2e_wide", { schedule: null }, () => {
+        const wide = Array.from({ length: 160 }, (_, i) => task("wide_" + i, () => i));
+        task("join", { after: wide }, () => "joined");
+      });`,
+    );
+    await product.save("small.ts", `dag("e2e_small", { schedule: null }, () => { task("one", () => 1); });`);
+    const inputs: Record<string, boolean> = {};
+    for (const dagId of ["e2e_wide", "e2e_small"]) {
+      expect((await trigger(dagId)).state).toBe("success");
+      const { run_id: runId } = (await product.runs(dagId))[0]!;
+      const history = await product.temporal.workflow.getHandle(workflowIdOf(dagId, runId)).fetchHistory();
+      const payload = history.events![0]!.workflowExecutionStartedEventAttributes!.input!.payloads![0]!;
+      inputs[dagId] = "opened" in (JSON.parse(Buffer.from(payload.data!).toString()) as object);
+    }
+    expect(inputs).toEqual({ e2e_wide: false, e2e_small: true });
+  });
+
+  it("B11: a slot whose return the database lost in a crash comes back, and what waits for it runs", async () => {
+    const { pool } = product;
+    await pool.query("insert into app.account (key, slots) values ('pool:lost_slot', 1)");
+    await product.save(
+      "lost.ts",
+      `dag("e2e_lost_slot", { schedule: null, defaults: { pool: "lost_slot" } }, () => {
+        task("a", { priorityWeight: 9 }, async () => { await new Promise((done) => setTimeout(done, 1500)); });
+        task("b", () => 2);
+      });`,
+    );
+    const { runId } = await product.client.trigger({
+      dagId: "e2e_lost_slot",
+      logicalAt: null,
+      conf: {},
+      who: "test",
+    });
+    const { run } = await product.run("e2e_lost_slot", runId);
+    const leases = async () =>
+      (
+        await pool.query(
+          "select task_id, granted_at is not null as granted from app.lease where run = $1 and task_id <> '' order by 1",
+          [run],
+        )
+      ).rows;
+    await until(async () =>
+      (await pool.query("select from app.task_try where run = $1 and task_id = 'a'", [run])).rowCount === 1
+        ? true
+        : null,
+    );
+    // Nothing is granted when a ends; then it is as if the commit of its record had been lost.
+    await pool.query("update app.account set slots = 0 where key = 'pool:lost_slot'");
+    await until(async () => ((await leases()).length === 1 ? true : null));
+    await pool.query(
+      `with again as (
+         insert into app.lease (run, task_id, try, account, slots, granted_at, told_at, known)
+         values ($1, 'a', 1, 'pool:lost_slot', 1, now(), now() - interval '1 minute', true))
+       update app.task_try set state = 'running', ended_at = null where run = $1 and task_id = 'a'`,
+      [run],
+    );
+    await pool.query("update app.account set slots = 1 where key = 'pool:lost_slot'");
+    expect((await product.ended("e2e_lost_slot", runId, 20_000)).cells).toEqual({
+      a: "success",
+      b: "success",
+    });
+    expect(await leases()).toEqual([]);
   });
 
   it("A cancel in Temporal stops the bodies and ends the run as cancelled, its records written", async () => {
