@@ -115,7 +115,8 @@ async function testDag(
   });
   if (!quiet) {
     for (const [taskId, { error }] of Object.entries(run.tasks)) {
-      if (error !== null) console.log(`\n${taskId} failed: ${error.stack ?? `${error.code}: ${error.message}`}`);
+      if (error !== null)
+        console.log(`\n${taskId} failed: ${error.stack ?? `${error.code}: ${error.message}`}`);
     }
     console.log(`\n${run.dagId} ${run.runId}: ${run.state}`);
   }

@@ -31,8 +31,9 @@ export async function openPool(config: Config, life: Life, log: Log, name: strin
 
 /** The replica that the grid is read from. It may be away or behind: then its readers are told so, and nobody else. */
 export function openReader(config: Config, life: Life, log: Log, url: string): pg.Pool {
-  const reader = createPool({ url, max: config.databaseConnections, applicationName: "meridian-reader" }, (error) =>
-    log.warn({ err: error }, "a connection to the replica broke"),
+  const reader = createPool(
+    { url, max: config.databaseConnections, applicationName: "meridian-reader" },
+    (error) => log.warn({ err: error }, "a connection to the replica broke"),
   );
   life.onEnd("replica connections", async () => await reader.end());
   return reader;

@@ -24,19 +24,20 @@ export function runCommands(program: Command): void {
             ).json();
       printRows(answer.runs, options.output, ["dagId", "runId", "runType", "state", "startedAt", "endedAt"]);
     });
-  withOutput(runs.command("show <dag> <run>").description("a run: its state, its tasks and why they wait"))
-    .action(async (dag: string, runId: string, { output }: Output) => {
-      const api = apiClient(readConfig());
-      const param = { dagId: checkRequestedId("dag", dag), runId };
-      const run = await (await api.dags[":dagId"].runs[":runId"].$get({ param })).json();
-      if (output === "json") {
-        console.log(JSON.stringify(run, null, 2));
-        return;
-      }
-      console.log(`${run.dagId} ${run.runId}: ${run.state}${run.reason === null ? "" : ` (${run.reason})`}`);
-      if (run.temporalUrl !== null) console.log(run.temporalUrl);
-      // As they began; what has not, last.
-      const cells = run.cells.toSorted((a, b) => (a.startedAt ?? "~").localeCompare(b.startedAt ?? "~"));
-      printRows(cells, output, ["taskId", "state", "try", "startedAt", "endedAt"]);
-    });
+  withOutput(
+    runs.command("show <dag> <run>").description("a run: its state, its tasks and why they wait"),
+  ).action(async (dag: string, runId: string, { output }: Output) => {
+    const api = apiClient(readConfig());
+    const param = { dagId: checkRequestedId("dag", dag), runId };
+    const run = await (await api.dags[":dagId"].runs[":runId"].$get({ param })).json();
+    if (output === "json") {
+      console.log(JSON.stringify(run, null, 2));
+      return;
+    }
+    console.log(`${run.dagId} ${run.runId}: ${run.state}${run.reason === null ? "" : ` (${run.reason})`}`);
+    if (run.temporalUrl !== null) console.log(run.temporalUrl);
+    // As they began; what has not, last.
+    const cells = run.cells.toSorted((a, b) => (a.startedAt ?? "~").localeCompare(b.startedAt ?? "~"));
+    printRows(cells, output, ["taskId", "state", "try", "startedAt", "endedAt"]);
+  });
 }
