@@ -64,10 +64,12 @@ describe("F5: the published names; a new one is added here in the same review", 
   });
 
   it("meridian/client", () => {
-    expect(Object.keys(client).sort()).toEqual(["createClient"]);
+    expect(Object.keys(client).sort()).toEqual(["RunStarter", "createClient"]);
     expect(namesOf("client/index.ts")).toEqual([
       "ClientDeps",
       "MeridianClient",
+      "RunStarter",
+      "StarterDeps",
       "TriggerRequest",
       "TriggeredRun",
       "createClient",

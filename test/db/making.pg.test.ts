@@ -106,7 +106,7 @@ describe("B3: runs are made, opened and asked for in one statement", () => {
   it("K71: the same date twice in one statement is one run, made once; answers come in the order asked", async () => {
     const made = await createRuns(db.pool, [of(2), of(1), of(2)]);
     expect(made.map((run) => run.run_id)).toEqual(["day2", "day1", "day2"]);
-    expect(made.map((run) => run.created).toSorted()).toEqual([false, true, true]);
+    expect(made.filter((run) => run.created)).toHaveLength(2);
     expect(made[0]!.run).toBe(made[2]!.run);
   });
 
