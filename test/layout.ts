@@ -41,7 +41,7 @@ export const LAYOUT: Record<string, FolderRule> = {
     typesOnly: ["api"],
     packages: ["react", "react-dom", "@tanstack/", "hono/client", "vite", "@vitejs/", "node:"],
   },
-  platform: { folders: ["core"], packages: ["node:", "zod", "pg", "pino", "@temporalio/"] },
+  platform: { folders: ["core"], packages: ["node:", "zod", "pg", "pino", "pino-pretty", "@temporalio/"] },
   worker: {
     folders: [
       "core",

@@ -12,7 +12,9 @@ export function installRuntime(log: Log): void {
     DEBUG: (fields, message) => log.debug(fields, message),
     // The SDK's "info" is our "debug": each worker start says a dozen lines.
     INFO: (fields, message) => log.debug(fields, message),
-    WARN: (fields, message) => log.warn(fields, message),
+    // A failed run is the grid's news, not the worker's.
+    WARN: (fields, message) =>
+      message === "temporal: Workflow failed" ? log.debug(fields, message) : log.warn(fields, message),
     ERROR: (fields, message) => log.error(fields, message),
   };
   Runtime.install({
