@@ -2,6 +2,7 @@ import type { SerialGraph } from "../core/graph.ts";
 import type { RunProgress } from "../core/run.ts";
 import type { RunState, RunType } from "../core/states.ts";
 import type { Db } from "./connection.ts";
+import { storableJson } from "./json.ts";
 import type { RecordRow } from "./pools/advance.ts";
 
 export interface RunRow {
@@ -34,7 +35,7 @@ export interface CloseRun {
 /** Runs end; idempotent. True when another run of one of their DAGs waits for the place. */
 export async function closeRuns(db: Db, closing: readonly CloseRun[]): Promise<boolean> {
   const { rows } = await db.query<{ waits: boolean }>("select app.close_runs($1) as waits", [
-    JSON.stringify(closing.map(({ progress, ...close }) => ({ ...close, run_state: progress }))),
+    storableJson(closing.map(({ progress, ...close }) => ({ ...close, run_state: progress }))),
   ]);
   return rows[0]!.waits;
 }

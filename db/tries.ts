@@ -1,5 +1,6 @@
 import type { TryState } from "../core/states.ts";
 import type { Db } from "./connection.ts";
+import { storableJson } from "./json.ts";
 
 interface TryKey {
   readonly run: number;
@@ -63,7 +64,7 @@ export async function recordTries(
     waiting: boolean;
   }>("select * from app.record_tries($1, $2, $3)", [
     JSON.stringify(started),
-    JSON.stringify(ended),
+    storableJson(ended),
     JSON.stringify(next),
   ]);
   const { inputs, grants, waiting } = rows[0]!;

@@ -5,6 +5,7 @@ import { transaction } from "../db/connection.ts";
 import { deactivateDags } from "../db/dags/deactivate-dags.ts";
 import { deleteFiles } from "../db/dags/delete-files.ts";
 import { insertBundles } from "../db/dags/insert-bundles.ts";
+import { storableJson } from "../db/json.ts";
 import { insertVersions } from "../db/dags/insert-versions.ts";
 import { lockStoring } from "../db/dags/lock-storing.ts";
 import { putInForce } from "../db/dags/put-in-force.ts";
@@ -207,4 +208,4 @@ function versionRow(finding: Good, { graph }: ImportedDag, hash: string): Versio
 
 /** Postgres keeps no zero character in text. */
 const storable = (error: FileError | null): FileError | null =>
-  error === null ? null : (JSON.parse(JSON.stringify(error).replaceAll("\\u0000", "\\ufffd")) as FileError);
+  error === null ? null : (JSON.parse(storableJson(error)) as FileError);

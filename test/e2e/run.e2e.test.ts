@@ -153,6 +153,22 @@ describe("B3: a run on real servers", () => {
     expect(inputs).toEqual({ e2e_wide: false, e2e_small: true });
   });
 
+  it("poison: texts that PostgreSQL cannot hold, in errors and messages, are kept as far as it can, and hold up nobody", async () => {
+    await product.save(
+      "poison.ts",
+      `dag("e2e_poison", { schedule: null }, () => {
+        task("nul", () => { throw new Error("a\\0b \\\\u0000"); });
+        task("half", () => { throw new Error("a\\ud800b"); });
+        task("skipped", () => skip("c\\0d"));
+        task("fine", () => 1);
+      });`,
+    );
+    const run = await trigger("e2e_poison");
+    expect(run.cells).toEqual({ nul: "failed", half: "failed", skipped: "skipped", fine: "success" });
+    const messages = Object.fromEntries(run.tries.map((one) => [one.task_id, one.error?.message]));
+    expect(messages).toMatchObject({ nul: "a\ufffdb \\u0000", half: "a\ufffdb", skipped: "c\ufffdd" });
+  });
+
   it("B11: a slot whose return the database lost in a crash comes back, and what waits for it runs", async () => {
     const { pool } = product;
     await pool.query("insert into app.account (key, slots) values ('pool:lost_slot', 1)");
