@@ -25,27 +25,38 @@ interface Advance {
   readonly requests: readonly RequestRow[];
 }
 
+/** A call that Temporal gave up and its repeat may lie in one batch. */
+const runOf = (item: { readonly run: number }): number => item.run;
+
 /** `openRun`, `advance`, `closeRun`: one SQL round trip each, shared by the runs that are at it together. */
 export function createRunActivities(deps: RunActivitiesDeps): RunActivities {
-  const batcher = new Batcher<Advance, readonly Grant[]>(async (batch) => {
-    const answer = await advance(
-      deps.pool,
-      batch.map((item) => item.run),
-      batch.flatMap((item) => item.records),
-      batch.flatMap((item) => item.requests),
-    );
-    if (answer.undecided) deps.wantPass();
-    const byRun = new Map<number, Grant[]>(batch.map((item) => [item.run, []]));
-    for (const grant of answer.grants) {
-      byRun.get(grant.run)?.push({ taskId: grant.task_id, mapIndex: grant.map_index, try: grant.try });
-    }
-    return batch.map((item) => byRun.get(item.run)!);
-  }, 200);
+  const batcher = new Batcher<Advance, readonly Grant[]>(
+    async (batch) => {
+      const answer = await advance(
+        deps.pool,
+        batch.map((item) => item.run),
+        batch.flatMap((item) => item.records),
+        batch.flatMap((item) => item.requests),
+      );
+      if (answer.undecided) deps.wantPass();
+      const byRun = new Map<number, Grant[]>(batch.map((item) => [item.run, []]));
+      for (const grant of answer.grants) {
+        byRun.get(grant.run)?.push({ taskId: grant.task_id, mapIndex: grant.map_index, try: grant.try });
+      }
+      return batch.map((item) => byRun.get(item.run)!);
+    },
+    200,
+    runOf,
+  );
 
-  const closing = new Batcher<CloseRun, undefined>(async (batch) => {
-    if (await closeRuns(deps.pool, batch)) deps.wantPass();
-    return batch.map(() => undefined);
-  }, 100);
+  const closing = new Batcher<CloseRun, undefined>(
+    async (batch) => {
+      if (await closeRuns(deps.pool, batch)) deps.wantPass();
+      return batch.map(() => undefined);
+    },
+    100,
+    runOf,
+  );
 
   return {
     async openRun(run) {

@@ -3,7 +3,9 @@ import type pg from "pg";
 import type { BodyContext, BodyOutcome, LogLine } from "../core/body.ts";
 import { storeOutput, type NextRow } from "../db/tries.ts";
 import type { LogKey, LogStore } from "../platform/logs/store.ts";
+import type { Confs } from "./confs.ts";
 import { nextTasks } from "./next-tasks.ts";
+import { untilThere } from "./patience.ts";
 import { errorOf, outputOf } from "./rows.ts";
 import type { Runner } from "./runner/types.ts";
 import type { TryRecords } from "./try-records.ts";
@@ -13,6 +15,7 @@ import type { Versions } from "../db/versions.ts";
 export interface TaskActivitiesDeps {
   readonly pool: pg.Pool;
   readonly versions: Versions;
+  readonly confs: Confs;
   readonly records: TryRecords;
   readonly runner: Runner;
   readonly logs: LogStore;
@@ -20,8 +23,11 @@ export interface TaskActivitiesDeps {
   readonly workerId: string;
 }
 
-/** An output up to this size travels with the result, through Temporal's history; a larger one stays in the store. */
-const INLINE_OUTPUT_BYTES = 16 * 1024;
+/**
+ * An output up to this size travels with the result and the run's words about it, through Temporal's history (50 MB for all
+ * of a run); a larger one stays in the store, where those who want it look anyway.
+ */
+const INLINE_OUTPUT_BYTES = 1024;
 
 /** One try of a task: its records, its log, its body in a runner thread. */
 export function createTaskActivities(deps: TaskActivitiesDeps): TaskActivities {
@@ -39,13 +45,18 @@ export function createTaskActivities(deps: TaskActivitiesDeps): TaskActivities {
           at: now(),
           inputs: input.inputs,
         });
+        // What the database refuses is told by the try's end.
+        started.catch(() => undefined);
         // A body without inputs need not wait for the database.
         const inputs = Object.keys(input.inputs).length === 0 ? {} : await started;
+        const there = async <T>(call: () => Promise<T>): Promise<T> =>
+          await untilThere(cancellationSignal, call);
+        const conf = input.info.conf ?? (await there(async () => await deps.confs.of(input.info.run)));
         const outcome = await deps.runner.run(
           {
             bundleHash: input.info.bundleHash,
-            loadBundle: async (hash) => await deps.versions.bundle(hash),
-            context: contextOf(input),
+            loadBundle: async (hash) => await there(async () => await deps.versions.bundle(hash)),
+            context: contextOf(input, conf),
             inputs,
             executionTimeoutMs: input.executionTimeoutMs,
             isolation: input.isolation,
@@ -59,14 +70,17 @@ export function createTaskActivities(deps: TaskActivitiesDeps): TaskActivities {
         // A silent success leaves no log: the record says it all, and a file per try is dear.
         if (logged || outcome.kind !== "success") deps.logs.append(logKey, [closingLine(outcome)]);
         const large = isLarge(outcome);
-        if (large) await storeOutput(deps.pool, key, outputOf(outcome));
+        if (large) {
+          await started;
+          await there(async () => await storeOutput(deps.pool, key, outputOf(outcome)));
+        }
         const next = outcome.kind === "success" ? await nextOf(deps.versions, input) : [];
         const row = {
           ...key,
           state: outcome.kind,
           at: now(),
           error: errorOf(outcome),
-          output: outputOf(outcome),
+          output: large ? null : outputOf(outcome),
         };
         const [granted] = await Promise.all([deps.records.ended(row, next), deps.logs.close(logKey)]);
         return { outcome: large ? { kind: "success", output: null } : outcome, granted };
@@ -77,8 +91,10 @@ export function createTaskActivities(deps: TaskActivitiesDeps): TaskActivities {
   };
 }
 
+/** Whoever cannot look it up leaves it to the run, which asks by itself. */
 async function nextOf(versions: Versions, input: RunTaskInput): Promise<NextRow[]> {
-  return nextTasks(await versions.load(input.info.version), input.info.run, input.taskId);
+  const version = await versions.load(input.info.version).catch(() => null);
+  return version === null ? [] : nextTasks(version, input.info.run, input.taskId);
 }
 
 const now = (): string => new Date().toISOString();
@@ -93,10 +109,11 @@ function beat(lostAfterMs: number): () => void {
   return () => clearInterval(timer);
 }
 
-function contextOf(input: RunTaskInput): BodyContext {
+function contextOf(input: RunTaskInput, conf: BodyContext["conf"]): BodyContext {
   const { version: _version, bundleHash: _hash, lostAfterMs: _lost, taskQueue: _queue, ...info } = input.info;
   return {
     ...info,
+    conf,
     taskId: input.taskId,
     mapIndex: input.mapIndex,
     try: input.try,

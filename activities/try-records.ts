@@ -1,9 +1,12 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
+import { isRefusal } from "../core/batcher.ts";
 import { recordTries, type EndedRow, type NextRow, type StartedRow } from "../db/tries.ts";
 
-type Item =
+type Item = { readonly reject: (error: Error) => void } & (
   | { kind: "started"; row: StartedRow; resolve: (inputs: Record<string, unknown>) => void }
-  | { kind: "ended"; row: EndedRow; next: readonly NextRow[]; resolve: (granted: readonly string[]) => void };
+  | { kind: "ended"; row: EndedRow; next: readonly NextRow[]; resolve: (granted: readonly string[]) => void }
+);
 
 const LIMIT = 500;
 /** A start without inputs may wait so long for company: a short body's start and end then go in one statement. */
@@ -32,7 +35,9 @@ export class TryRecords {
   /** Resolves with the inputs asked for, once written. Written before any later record of this worker. */
   async started(row: StartedRow): Promise<Record<string, unknown>> {
     const withinMs = Object.keys(row.inputs).length === 0 ? START_WINDOW_MS : 0;
-    return await new Promise((resolve) => this.#add({ kind: "started", row, resolve }, withinMs));
+    return await new Promise((resolve, reject) =>
+      this.#add({ kind: "started", row, resolve, reject }, withinMs),
+    );
   }
 
   /**
@@ -40,7 +45,9 @@ export class TryRecords {
    * have their slots now.
    */
   async ended(row: EndedRow, next: readonly NextRow[]): Promise<readonly string[]> {
-    return await new Promise((resolve) => this.#add({ kind: "ended", row, next, resolve }, 0));
+    return await new Promise((resolve, reject) =>
+      this.#add({ kind: "ended", row, next, resolve, reject }, 0),
+    );
   }
 
   #add(item: Item, withinMs: number): void {
@@ -56,17 +63,27 @@ export class TryRecords {
     if (this.#busy) return;
     this.#busy = true;
     await Promise.resolve();
+    /** So many are written one by one. */
+    let alone = 0;
     for (let failures = 0; this.#waiting.length > 0;) {
-      const batch = this.#waiting.slice(0, LIMIT);
+      const batch = this.#waiting.slice(0, alone > 0 ? 1 : LIMIT);
       try {
         await this.#write(batch);
         this.#waiting.splice(0, batch.length);
         failures = 0;
+        alone -= 1;
       } catch (error) {
         this.#onError(error as Error);
-        await new Promise((resolve) =>
-          setTimeout(resolve, RETRY_MS[Math.min(failures, RETRY_MS.length - 1)]),
-        );
+        // What the database refuses must not hold up the others: it is found by itself, and its try is told.
+        if (isRefusal(error)) {
+          if (batch.length > 1) alone = batch.length;
+          else {
+            this.#waiting.shift()!.reject(error as Error);
+            alone -= 1;
+          }
+          continue;
+        }
+        await sleep(RETRY_MS[Math.min(failures, RETRY_MS.length - 1)]);
         failures += 1;
       }
     }

@@ -29,7 +29,9 @@ export interface SlotRequest {
 }
 
 /** What is the same for all tries of a run. */
-export type RunInfo = Omit<BodyContext, "taskId" | "mapIndex" | "try" | "maxTries"> & {
+export type RunInfo = Omit<BodyContext, "taskId" | "mapIndex" | "try" | "maxTries" | "conf"> & {
+  /** null: too large to travel with each try; the worker reads it. */
+  readonly conf: BodyContext["conf"] | null;
   readonly version: number;
   readonly bundleHash: string;
   /** A worker silent for so long is taken as dead. */

@@ -4,6 +4,7 @@ import type { Context } from "hono";
 import { HTTPException } from "hono/http-exception";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { type ErrorKind, MeridianError, Refused, Retryable } from "../core/errors.ts";
+import { isAway } from "../db/connection.ts";
 import type { Problem } from "./contracts.ts";
 import type { AppDeps } from "./deps.ts";
 
@@ -57,17 +58,13 @@ export const onError =
     return problem(c, 500, "internal", `something went wrong here; the log has it under ${id}`, { id });
   };
 
-/** SQLSTATEs and socket errors that mean: the database is away, or too busy; the same may work later. */
-const AWAY =
-  /^(?:08|53|57P|40001|40P01|57014|55P03|25006)|^(?:ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|ENOENT)$/;
-const AWAY_TEXT = /timeout exceeded when trying to connect|Connection terminated|Cannot use a pool after/;
 /** Text that Postgres cannot hold: a NUL, or half a surrogate pair. */
 const BAD_TEXT = new Set(["22021", "22P05", "22P02"]);
 
 function fromDatabase(error: unknown): MeridianError | null {
   if (!(error instanceof Error)) return null;
   const code = "code" in error ? String(error.code) : "";
-  if (AWAY.test(code) || AWAY_TEXT.test(error.message)) {
+  if (isAway(error)) {
     return new Retryable("database_away", "the database does not answer; try again", { cause: error });
   }
   if (BAD_TEXT.has(code)) {

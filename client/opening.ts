@@ -24,14 +24,18 @@ export interface RunFacts {
   readonly conf: Readonly<Record<string, unknown>>;
 }
 
+/** It goes into the input of each try, and a workflow's turn may start hundreds of them within Temporal's 4 MB. */
+const CONF_BYTES = 1024;
+
 /** What is the same for all tries of a run. */
 export function runInfoOf(
-  { startAt, endAt, logicalAt, ...facts }: RunFacts,
+  { startAt, endAt, logicalAt, conf, ...facts }: RunFacts,
   { bundleHash, zone }: LoadedVersion,
   { taskQueue, lostAfterMs }: OpeningSettings,
 ): OpenedAtStart["info"] {
   return {
     ...facts,
+    conf: Buffer.byteLength(JSON.stringify(conf)) <= CONF_BYTES ? conf : null,
     logicalDate: isoOf(logicalAt),
     dataInterval: { start: isoOf(startAt), end: isoOf(endAt) },
     ds: dsOf(startAt, zone),

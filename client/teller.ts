@@ -33,8 +33,7 @@ export async function tellGrants(deps: TellerDeps): Promise<number> {
   const told: UntoldGrant[] = [];
   await inParallel(byRun.values(), IN_PARALLEL, async (group) => {
     try {
-      await tellRun(deps, group);
-      told.push(...group);
+      if (await tellRun(deps, group)) told.push(...group);
     } catch (error) {
       deps.onError(error as Error);
     }
@@ -43,7 +42,8 @@ export async function tellGrants(deps: TellerDeps): Promise<number> {
   return told.length;
 }
 
-async function tellRun(deps: TellerDeps, group: readonly UntoldGrant[]): Promise<void> {
+/** False: Temporal does not have the run. Over, its leases went with its end; not started yet, it is told after the hold. */
+async function tellRun(deps: TellerDeps, group: readonly UntoldGrant[]): Promise<boolean> {
   const { dag_id: dagId, run_id: runId, run, run_type: runType, logical_at } = group[0]!;
   if (group.some((grant) => grant.task_id === "")) {
     await deps.starter.start({ dagId, runId, run, runType, logicalAt: logical_at.getTime() });
@@ -53,11 +53,12 @@ async function tellRun(deps: TellerDeps, group: readonly UntoldGrant[]): Promise
     if (grant.task_id !== "")
       grants.push({ taskId: grant.task_id, mapIndex: grant.map_index, try: grant.try });
   }
-  if (grants.length === 0) return;
+  if (grants.length === 0) return true;
   try {
     await deps.temporal.workflow.getHandle(workflowIdOf(dagId, runId)).signal(grantsSignal, grants);
+    return true;
   } catch (error) {
-    // The run is over: its leases went with its end, or the reconciler takes them.
     if (!(error instanceof WorkflowNotFoundError)) throw error;
+    return false;
   }
 }

@@ -4,10 +4,13 @@ interface Entry<In, Out> {
   readonly reject: (error: unknown) => void;
 }
 
-/** PostgreSQL refused a value (SQLSTATE class 22), and so has done nothing of the statement. */
-function isDataError(error: unknown): boolean {
+/**
+ * PostgreSQL refused what it was given (SQLSTATE classes 21 cardinality, 22 data, 23 constraint, 54 limits), and so has
+ * done nothing of the statement.
+ */
+export function isRefusal(error: unknown): boolean {
   const { code } = error as { code?: unknown };
-  return typeof code === "string" && /^22[0-9A-Z]{3}$/.test(code);
+  return typeof code === "string" && /^(?:21|22|23|54)[0-9A-Z]{3}$/.test(code);
 }
 
 /**
@@ -17,13 +20,22 @@ function isDataError(error: unknown): boolean {
 export class Batcher<In, Out> {
   readonly #perform: (batch: readonly In[]) => Promise<readonly Out[]>;
   readonly #limit: number;
+  readonly #keyOf: (item: In) => unknown;
   #waiting: Entry<In, Out>[] = [];
   #busy = false;
 
-  /** `perform` answers in the order of its batch. `limit`: items in one call at the most. */
-  constructor(perform: (batch: readonly In[]) => Promise<readonly Out[]>, limit: number) {
+  /**
+   * `perform` answers in the order of its batch. `limit`: items in one call at the most. `keyOf`: of items with the same
+   * key in one call only the last is performed, and answers for all; default: each is its own.
+   */
+  constructor(
+    perform: (batch: readonly In[]) => Promise<readonly Out[]>,
+    limit: number,
+    keyOf: (item: In) => unknown = (item) => item,
+  ) {
     this.#perform = perform;
     this.#limit = limit;
+    this.#keyOf = keyOf;
   }
 
   async add(item: In): Promise<Out> {
@@ -40,14 +52,22 @@ export class Batcher<In, Out> {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.splice(0, this.#limit);
       try {
-        const answers = await this.#perform(batch.map((entry) => entry.item));
+        const answers = await this.#answers(batch.map((entry) => entry.item));
         batch.forEach((entry, i) => entry.resolve(answers[i]!));
       } catch (error) {
-        if (batch.length > 1 && isDataError(error)) await this.#alone(batch);
+        if (batch.length > 1 && isRefusal(error)) await this.#alone(batch);
         else for (const entry of batch) entry.reject(error);
       }
     }
     this.#busy = false;
+  }
+
+  async #answers(items: readonly In[]): Promise<readonly Out[]> {
+    const last = new Map(items.map((item) => [this.#keyOf(item), item]));
+    if (last.size === items.length) return await this.#perform(items);
+    const answers = await this.#perform([...last.values()]);
+    const byKey = new Map([...last.keys()].map((key, i) => [key, answers[i]!]));
+    return items.map((item) => byKey.get(this.#keyOf(item))!);
   }
 
   /** One bad item must not fail the others. */

@@ -23,3 +23,13 @@ export async function transaction<T>(pool: pg.Pool, body: (client: pg.PoolClient
     client.release(failed);
   }
 }
+
+/** SQLSTATEs and socket errors that mean: the database is away, or too busy; the same may work later. */
+const AWAY =
+  /^(?:08|53|57P|40001|40P01|57014|55P03|25006)|^(?:ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|ENOENT)$/;
+const AWAY_TEXT = /timeout exceeded when trying to connect|Connection terminated|Cannot use a pool after/;
+
+export function isAway(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return AWAY.test("code" in error ? String(error.code) : "") || AWAY_TEXT.test(error.message);
+}

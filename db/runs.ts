@@ -92,6 +92,12 @@ export async function runsStarted(db: Db, runs: readonly number[]): Promise<void
   await db.query("select app.runs_started($1)", [runs]);
 }
 
+/** What was handed to a run at its trigger. */
+export async function confOf(db: Db, run: number): Promise<Readonly<Record<string, unknown>>> {
+  const { rows } = await db.query<Pick<RunRow, "conf">>("select conf from app.dag_run where run = $1", [run]);
+  return rows[0]?.conf ?? {};
+}
+
 export interface VersionRow {
   readonly version: number;
   readonly graph: SerialGraph;

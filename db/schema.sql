@@ -316,6 +316,7 @@ declare
   v_run_ids text[] := '{}';
   v_first jsonb[] := '{}';
   v_asked_as bigint[] := '{}';
+  v_locked_at timestamptz;
   v_opening jsonb;
   v_at_once boolean;
   v_undecided boolean := false;
@@ -353,6 +354,7 @@ begin
 
   perform app.lock_accounts(73, (
     select array_agg(distinct 'runs:' || a.dag_id) from unnest(v_dag_ids, v_new) as a(dag_id, is_new) where a.is_new));
+  v_locked_at := app.now();
   with asked as (
     select d.run, 'runs:' || d.dag_id as account, a.n,
            case d.run_type when 'manual' then 10 when 'backfill' then 1 else 5 end as priority
@@ -377,6 +379,10 @@ begin
     from unnest(v_runs, v_new) as a(run, is_new) join app.lease l on l.run = a.run and l.task_id = ''
     where a.is_new and l.granted_at is null
   ) w where w.accounts is not null;
+  -- Places that went to older runs: nobody here starts those.
+  update app.lease l set tell_after = app.now()
+  where l.account in (select 'runs:' || a.dag_id from unnest(v_dag_ids, v_new) as a(dag_id, is_new) where a.is_new)
+    and l.task_id = '' and l.granted_at >= v_locked_at and l.run <> all (v_runs);
 
   select jsonb_agg(q.request || jsonb_build_object('run', a.run, 'map_index', -1, 'try', 1) order by a.n) into v_opening
   from unnest(v_runs, v_new) with ordinality as a(run, is_new, n)
@@ -389,7 +395,8 @@ begin
     select a.at_once, a.undecided into v_at_once, v_undecided from app.ask(v_opening) a;
     if not v_at_once then
       update app.lease l set told_at = app.now(), tell_after = app.now() + interval '5 seconds'
-      where l.run = any (v_runs) and l.task_id <> '' and l.granted_at is not null and l.told_at is null;
+      from unnest(v_runs, v_new) as a(run, is_new)
+      where a.is_new and l.run = a.run and l.task_id <> '' and l.granted_at is not null;
     end if;
   end if;
 
@@ -545,15 +552,16 @@ begin
   from jsonb_to_recordset(p_started) as s(run bigint, task_id text, map_index integer, try integer, worker text, at timestamptz)
   on conflict do nothing;
 
+  -- Two tries of one task may come together, when the database was away for long: the later one counts.
   insert into app.cell as c (run, task_id, map_index, state, try, phase, started_at)
-  select s.run, s.task_id, s.map_index, 'running', s.try, 1, s.at
+  select distinct on (s.run, s.task_id, s.map_index) s.run, s.task_id, s.map_index, 'running', s.try, 1, s.at
   from jsonb_to_recordset(p_started) as s(run bigint, task_id text, map_index integer, try integer, at timestamptz)
-  order by s.run, s.task_id, s.map_index
+  order by s.run, s.task_id, s.map_index, s.try desc
   on conflict on constraint cell_pkey do update
     set state = excluded.state, try = excluded.try, phase = 1, started_at = excluded.started_at, ended_at = null
     where (excluded.try, excluded.phase) > (c.try, c.phase);
 
-  update app.task_try as t set state = e.state, ended_at = e.at, error = e.error, output = e.output
+  update app.task_try as t set state = e.state, ended_at = e.at, error = e.error, output = coalesce(e.output, t.output)
   from jsonb_to_recordset(p_ended) as e(run bigint, task_id text, map_index integer, try integer, state text, at timestamptz, error jsonb, output jsonb)
   where t.run = e.run and t.task_id = e.task_id and t.map_index = e.map_index and t.try = e.try and t.state = 'running';
 
@@ -695,8 +703,11 @@ begin
   -- ahead on its strength gives the slot back, or the next try could wait for ever behind its own successor.
   with dropped as (
     delete from app.lease as l
-    using jsonb_to_recordset(p) as r(run bigint, task_id text, state text)
+    using jsonb_to_recordset(p) as r(run bigint, seq integer, task_id text, map_index integer, try integer, state text)
     where l.run = r.run and l.after is not null and r.task_id = any (l.after) and r.state <> 'success'
+      -- Not by a repeat that comes late: the run has decided more since.
+      and exists (select from app.cell u
+        where u.run = r.run and u.task_id = r.task_id and u.map_index = r.map_index and u.try = r.try and u.seq = r.seq)
     returning l.run, l.task_id, l.map_index, l.try
   )
   delete from app.cell c using dropped d

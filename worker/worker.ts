@@ -4,6 +4,7 @@ import { heartbeat } from "@temporalio/activity";
 import { Client } from "@temporalio/client";
 import { Worker, type NativeConnection } from "@temporalio/worker";
 import type pg from "pg";
+import { Confs } from "../activities/confs.ts";
 import { createRunActivities } from "../activities/run-activities.ts";
 import { createTaskActivities } from "../activities/run-task.ts";
 import { createRunner } from "../activities/runner/runner.ts";
@@ -99,6 +100,7 @@ export async function startWorker(deps: WorkerDeps, life: Life): Promise<Started
     ...createTaskActivities({
       pool,
       versions,
+      confs: new Confs(pool),
       records,
       runner,
       logs: deps.logs,

@@ -4,10 +4,11 @@ import { taskQueueOf } from "../core/ids.ts";
 import type { RunEvent, RunPlan } from "../core/run.ts";
 import { outcomeOfFailure } from "./try-outcome.ts";
 
-/** Temporal wants an upper bound for each activity; a try without a time-out gets a year. */
+/**
+ * Temporal wants an upper bound for each activity. It is no try's time-out: that counts the body alone and is the worker's
+ * to keep, while an activity also waits for its inputs, a thread and its records, for as long as the database is away.
+ */
 const LONGEST_TRY_MS = 365 * 24 * 3_600_000;
-/** The worker itself ends a try at its time-out; Temporal's bound stands behind it. */
-const BEHIND_TIMEOUT_MS = 60_000;
 
 const { runTask } = proxyActivities<TaskActivities>({ startToCloseTimeout: LONGEST_TRY_MS });
 
@@ -82,8 +83,6 @@ export class Tries {
     const options: ActivityOptions = {
       activityId: `${task.id}.${number}`,
       taskQueue: taskQueueOf(this.#info.taskQueue, task.queue),
-      startToCloseTimeout:
-        task.executionTimeoutMs === null ? LONGEST_TRY_MS : task.executionTimeoutMs + BEHIND_TIMEOUT_MS,
       heartbeatTimeout: this.#info.lostAfterMs,
       // A try is an activity with one attempt: the run numbers, delays and records tries itself.
       retry: { maximumAttempts: 1 },

@@ -11,7 +11,10 @@ export interface OpenRun {
   readonly grants: readonly Grant[];
 }
 
-/** Decisions that may wait for the next call; more are written down at once. */
+/**
+ * Decisions that may wait for the next call; more are written down at once. With the outputs that travel in results (1 kB
+ * at the most) they stay far below the 2 MB of an activity's input, which they become when the database is away.
+ */
 const PENDING_LIMIT = 200;
 
 /** What one look at the inbox asks for. */

@@ -13,6 +13,10 @@ export interface UntoldGrant {
   readonly logical_at: Date;
 }
 
+/** A run is told of its tries' grants once Temporal has it: its own place comes first. */
+const TELLABLE = `l.granted_at is not null and not l.known and (l.task_id = '' or not exists (
+  select from app.lease o where o.run = l.run and o.task_id = '' and not o.known))`;
+
 /**
  * Takes up to `limit` grants that their runs may not know of; nobody else takes them for `holdMs`. Who takes them and
  * dies has lost nothing: they come up again. Telling twice is harmless. A try that has begun knows: it is only marked.
@@ -21,7 +25,7 @@ export async function takeUntold(db: Db, limit: number, holdMs: number): Promise
   const { rows } = await db.query<UntoldGrant>(
     `with taken as (
        select l.run, l.task_id, l.map_index, l.try from app.lease l
-       where l.granted_at is not null and not l.known and l.tell_after <= app.now()
+       where ${TELLABLE} and l.tell_after <= app.now()
        order by l.tell_after limit $1 for update skip locked
      ), held as (
        update app.lease l set tell_after = app.now() + make_interval(secs => $2::double precision / 1000),
@@ -41,8 +45,8 @@ export async function takeUntold(db: Db, limit: number, holdMs: number): Promise
 /** When the next untold grant may be told, in ms from now; null when there is none. */
 export async function nextUntoldInMs(db: Db): Promise<number | null> {
   const { rows } = await db.query<{ ms: number | null }>(
-    `select extract(epoch from min(tell_after) - app.now())::double precision * 1000 as ms
-     from app.lease where granted_at is not null and not known`,
+    `select extract(epoch from min(l.tell_after) - app.now())::double precision * 1000 as ms
+     from app.lease l where ${TELLABLE}`,
   );
   return rows[0]?.ms ?? null;
 }

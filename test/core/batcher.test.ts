@@ -17,6 +17,25 @@ describe("core/batcher", () => {
     expect(batches).toEqual([[1], [2, 3, 4], [5]]);
   });
 
+  it("repeats: of items with one key the last is performed, and answers for all", async () => {
+    const batches: string[][] = [];
+    const batcher = new Batcher<{ key: number; text: string }, string>(
+      async (batch) => {
+        batches.push(batch.map((item) => item.text));
+        return batch.map((item) => item.text.toUpperCase());
+      },
+      10,
+      (item) => item.key,
+    );
+    const items = [
+      { key: 1, text: "a" },
+      { key: 2, text: "b" },
+      { key: 1, text: "c" },
+    ];
+    expect(await Promise.all(items.map(async (item) => await batcher.add(item)))).toEqual(["C", "B", "C"]);
+    expect(batches).toEqual([["c", "b"]]);
+  });
+
   it("poison: a value that the database refuses fails alone; any other error fails the batch, which nobody repeats", async () => {
     let calls = 0;
     const refusing = (code: string) =>

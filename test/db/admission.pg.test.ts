@@ -240,6 +240,13 @@ describe("B11: the account book", () => {
     const second = await recordTries(db.pool, [started(run, "a", 2)], [ended(run, "a", 2)], [next]);
     expect(second.grants).toEqual([{ run, task_id: "b" }]);
     expect(await used("single")).toBe(1);
+    // A repeat of the old word that comes late takes nothing back.
+    await advance(db.pool, [run], [lost], []);
+    const { rows: cells } = await db.pool.query("select task_id from app.cell where run = $1 order by 1", [
+      run,
+    ]);
+    expect(cells).toEqual([{ task_id: "a" }, { task_id: "b" }]);
+    expect(await used("single")).toBe(1);
   });
 
   it("a repeated advance answers the same grants and asks for nothing twice", async () => {

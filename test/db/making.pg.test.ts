@@ -83,6 +83,10 @@ describe("B3: runs are made, opened and asked for in one statement", () => {
       untold.filter((grant) => grant.task_id === "").map((grant) => grant.run_id),
       "the outbox starts the run that Temporal does not have",
     ).toEqual(["day2"]);
+    expect(
+      untold.filter((grant) => grant.task_id !== "").map((grant) => `${grant.run_id}.${grant.task_id}`),
+      "and tells no run of its tries before",
+    ).toEqual(["day1.a", "day1.b"]);
   });
 
   it("a run whose start was lost opens itself and is answered the same grants", async () => {
@@ -119,6 +123,14 @@ describe("B3: runs are made, opened and asked for in one statement", () => {
       "select d.run_id from app.lease l join app.dag_run d using (run) where l.task_id = '' and l.granted_at is not null order by 1",
     );
     expect(rows.map((row) => row.run_id)).toEqual(["day3", "day4"]);
+  });
+
+  it("a place that goes to an older run is told by the outbox at once", async () => {
+    const [one] = await createRuns(db.pool, [of(1), of(2), of(3)]);
+    await closeRuns(db.pool, [closing(one!.run)]);
+    const [four] = await createRuns(db.pool, [of(4)]);
+    expect(four!.granted).toBe(false);
+    expect((await takeUntold(db.pool, 10, 1000)).map((grant) => grant.run_id)).toEqual(["day3"]);
   });
 
   it("a run that closes before its start was marked has a start; what closes together is one statement", async () => {

@@ -131,6 +131,9 @@ describe("B3: a run on real servers", () => {
     );
     const run = await trigger("e2e_large");
     expect(run.tries.find((one) => one.task_id === "use")!.output).toBe(100_000);
+    const big = run.tries.find((one) => one.task_id === "big")!;
+    expect(big.output).toHaveLength(100_000);
+    expect([big.worker === null, big.started_at === null]).toEqual([false, false]);
   });
 
   it("opens-itself: a plan too large for a workflow's input comes with the run's first local activity", async () => {
@@ -167,6 +170,18 @@ describe("B3: a run on real servers", () => {
     expect(run.cells).toEqual({ nul: "failed", half: "failed", skipped: "skipped", fine: "success" });
     const messages = Object.fromEntries(run.tries.map((one) => [one.task_id, one.error?.message]));
     expect(messages).toMatchObject({ nul: "a\ufffdb \\u0000", half: "a\ufffdb", skipped: "c\ufffdd" });
+  });
+
+  it("large-conf: 200 kB handed to a run of 40 tasks reach each of them", async () => {
+    await product.save(
+      "conf.ts",
+      `dag("e2e_conf", { schedule: null }, () => {
+        for (let i = 0; i < 40; i++) task("t" + i, ({ conf }) => conf.text.length);
+      });`,
+    );
+    const run = await trigger("e2e_conf", { text: "x".repeat(200_000) });
+    expect(run.state).toBe("success");
+    expect(new Set(run.tries.map((one) => one.output))).toEqual(new Set([200_000]));
   });
 
   it("B11: a slot whose return the database lost in a crash comes back, and what waits for it runs", async () => {

@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { TryRecords } from "../../activities/try-records.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+
+let db: TestDatabase;
+beforeAll(async () => {
+  db = await createTestDatabase();
+});
+afterAll(async () => await db.drop());
+
+const RUN = Date.now() * 1000;
+const key = (task_id: string, number = 1) => ({ run: RUN, task_id, map_index: -1, try: number });
+const at = new Date().toISOString();
+const start = (task_id: string, number = 1) => ({ ...key(task_id, number), worker: "w", at, inputs: {} });
+const end = (task_id: string, number = 1, output: unknown = null) => ({
+  ...key(task_id, number),
+  state: "success" as const,
+  at,
+  error: null,
+  output,
+});
+const states = async (task: string) =>
+  (
+    await db.pool.query<{ try: number; state: string }>(
+      "select try, state from app.task_try where run = $1 and task_id = $2 order by try",
+      [RUN, task],
+    )
+  ).rows.map((row) => `${row.try} ${row.state}`);
+
+describe("B7: the record buffer", () => {
+  it("two tries of one task that come together, after an outage, are both written; the cell is at the later", async () => {
+    const errors: Error[] = [];
+    const records = new TryRecords(
+      db.pool,
+      () => undefined,
+      (error) => errors.push(error),
+    );
+    await Promise.all([
+      records.started(start("a", 1)),
+      records.started(start("a", 2)),
+      records.ended(end("a", 1), []),
+      records.ended(end("b"), []),
+    ]);
+    expect(errors).toEqual([]);
+    expect(await states("a")).toEqual(["1 success", "2 running"]);
+    const { rows } = await db.pool.query("select try, state from app.cell where run = $1 and task_id = 'a'", [
+      RUN,
+    ]);
+    expect(rows).toEqual([{ try: 2, state: "running" }]);
+  });
+
+  it("poison: what the database refuses fails alone, and is told; the others of its batch are written", async () => {
+    const errors: Error[] = [];
+    const records = new TryRecords(
+      db.pool,
+      () => undefined,
+      (error) => errors.push(error),
+    );
+    const bad = { ...end("bad"), at: "no instant" };
+    const answers = await Promise.allSettled([
+      records.started(start("c")),
+      records.ended(bad, []),
+      records.ended(end("c"), []),
+      records.started(start("d")),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled", "fulfilled"]);
+    expect(errors).toHaveLength(2);
+    expect([await states("c"), await states("d")]).toEqual([["1 success"], ["1 running"]]);
+    await records.ended(end("d"), []);
+    expect(await states("d")).toEqual(["1 success"]);
+  });
+
+  it("an output that is stored already is kept", async () => {
+    const records = new TryRecords(
+      db.pool,
+      () => undefined,
+      () => undefined,
+    );
+    await records.started(start("large"));
+    await db.pool.query("update app.task_try set output = '[1]' where run = $1 and task_id = 'large'", [RUN]);
+    await records.ended(end("large"), []);
+    const { rows } = await db.pool.query(
+      "select output from app.task_try where run = $1 and task_id = 'large'",
+      [RUN],
+    );
+    expect(rows).toEqual([{ output: [1] }]);
+  });
+});
