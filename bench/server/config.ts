@@ -85,6 +85,7 @@ const RAISED: Readonly<Record<string, number | boolean>> = {
   "frontend.namespaceRPS.visibility": 10_000,
   "frontend.persistenceMaxQPS": 100_000,
   "history.rps": 100_000,
+  "history.maximumBufferedEventsBatch": 10_000,
   "history.persistenceMaxQPS": 100_000,
   "matching.rps": 100_000,
   "matching.persistenceMaxQPS": 100_000,

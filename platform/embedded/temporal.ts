@@ -37,6 +37,8 @@ const DYNAMIC_CONFIG = {
   "frontend.namespaceRPS.visibility": 1_000,
   "frontend.namespaceCount": 10_000,
   "history.rps": 100_000,
+  // Two for each try that ends while a workflow task is under way; beyond it that fails and the run is replayed.
+  "history.maximumBufferedEventsBatch": 10_000,
   "matching.rps": 100_000,
   "frontend.persistenceMaxQPS": 100_000,
   "history.persistenceMaxQPS": 100_000,

@@ -172,6 +172,24 @@ describe("B3: a run on real servers", () => {
     expect(messages).toMatchObject({ nul: "a\ufffdb \\u0000", half: "a\ufffdb", skipped: "c\ufffdd" });
   });
 
+  it("fan-out: 150 tries that end together fail no workflow task", async () => {
+    await product.pool.query("update app.account set slots = 1000 where key = 'pool:default_pool'");
+    await product.save(
+      "fan.ts",
+      `dag("e2e_fan", { schedule: null }, () => {
+        const root = task("root", () => null);
+        const wide = Array.from({ length: 150 }, (_, i) => task("w" + i, { after: [root] }, () => null));
+        task("join", { after: wide }, () => null);
+      });`,
+    );
+    for (let n = 0; n < 3; n++) expect((await trigger("e2e_fan")).state).toBe("success");
+    for (const { run_id: runId } of await product.runs("e2e_fan")) {
+      const handle = product.temporal.workflow.getHandle(workflowIdOf("e2e_fan", runId));
+      const { events } = await handle.fetchHistory();
+      expect(events!.filter((event) => event.workflowTaskFailedEventAttributes)).toEqual([]);
+    }
+  });
+
   it("large-conf: 200 kB handed to a run of 40 tasks reach each of them", async () => {
     await product.save(
       "conf.ts",
