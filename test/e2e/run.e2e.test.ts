@@ -190,6 +190,31 @@ describe("B3: a run on real servers", () => {
     }
   });
 
+  it("B4: 30 chains at once: a task is queued, and its slot granted, within 10 s of its upstream's end", async () => {
+    await product.save(
+      "chains.ts",
+      `dag("e2e_chains", { schedule: null, maxActiveRuns: 30 }, () => {
+        let last = task("t0", () => null);
+        for (let i = 1; i < 6; i++) last = task("t" + i, { after: [last] }, () => null);
+      });`,
+    );
+    await Promise.all(Array.from({ length: 30 }, async () => await trigger("e2e_chains")));
+    const { rows } = await product.pool.query<{ queued: number; started: number }>(
+      `select extract(epoch from c.queued_at - u.ended_at)::float8 * 1000 as queued,
+              extract(epoch from c.started_at - u.ended_at)::float8 * 1000 as started
+       from app.dag_run d join app.cell c using (run)
+       join app.cell u on u.run = c.run and u.task_id = 't' || (substr(c.task_id, 2)::integer - 1)
+       where d.dag_id = 'e2e_chains' order by 2`,
+    );
+    expect(rows).toHaveLength(150);
+    const { started } = rows.at(-1)!;
+    console.log(
+      `upstream's end → start: median ${rows[75]!.started.toFixed()} ms, last ${started.toFixed()} ms`,
+    );
+    expect(started).toBeLessThan(10_000);
+    expect(Math.max(...rows.map((row) => row.queued))).toBeLessThan(10_000);
+  });
+
   it("large-conf: 200 kB handed to a run of 40 tasks reach each of them", async () => {
     await product.save(
       "conf.ts",
