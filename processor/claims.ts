@@ -4,7 +4,10 @@ import type { FileError } from "./types.ts";
 /** `code` of the error on every file that defines an id which another defines too. */
 const DUPLICATE_DAG = "duplicate_dag";
 
-/** Which files define which DAG (K60). */
+/**
+ * Which files define which DAG (K60). A file that loads claims what it defines, also while it shares an id; one that
+ * does not load claims what it owns: the DAGs whose version in force came from it.
+ */
 export class Claims {
   #files = new Map<string, Set<string>>();
 
@@ -35,5 +38,20 @@ export class Claims {
   }
 }
 
-/** Whether the file's stored error says that it shares an id. */
-export const isDuplicate = (row: FileRow): boolean => (row.error as FileError | null)?.code === DUPLICATE_DAG;
+/**
+ * Whether the file's stored error says that it shares an id with another file. Two DAGs of one id in one file have the
+ * same code, but that was thrown, so it has a stack.
+ */
+export function isDuplicate(row: FileRow): boolean {
+  const error = row.error as FileError | null;
+  return error?.code === DUPLICATE_DAG && error.stack === undefined;
+}
+
+/** Of all files, those whose stored error says that they share an id which by now they have for themselves. */
+export function outdatedDuplicates(rows: readonly FileRow[]): ReadonlySet<string> {
+  const claims = new Claims();
+  for (const row of rows) claims.add(row.path, row.dag_ids);
+  return new Set(
+    rows.filter((row) => isDuplicate(row) && claims.conflictOf(row.dag_ids) === null).map((row) => row.path),
+  );
+}

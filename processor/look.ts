@@ -48,12 +48,15 @@ export class Looker {
     return [...this.#files.keys()];
   }
 
-  /** Whether a rescan has to look at the file. */
-  async isDue(path: string): Promise<boolean> {
+  /**
+   * Whether a rescan has to look at the file. `outdated`: its stored error has gone with what another file defined;
+   * whoever found that out looks again at once, unless it ended before.
+   */
+  async isDue(path: string, outdated: boolean): Promise<boolean> {
     const state = this.#files.get(path);
     if (state === undefined) return true;
     if (state.busy) return false;
-    if (!state.bundles || state.stamp === "" || state.retryAt < Date.now()) return true;
+    if (outdated || !state.bundles || state.stamp === "" || state.retryAt < Date.now()) return true;
     return (await stampOf(state.inputs)) !== state.stamp;
   }
 

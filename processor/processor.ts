@@ -3,6 +3,7 @@ import { rm } from "node:fs/promises";
 import type pg from "pg";
 import { readFiles, readFilesByPath } from "../db/dags/read-files.ts";
 import type { FileRow } from "../db/dags/types.ts";
+import { outdatedDuplicates } from "./claims.ts";
 import type { Surroundings } from "./examine.ts";
 import { lockHashOf } from "./hashes.ts";
 import { makeImportFolder } from "./import-folder.ts";
@@ -149,7 +150,8 @@ class FolderProcessor implements Processor {
     const present = new Set(paths);
     const gone = before.filter((path) => !present.has(path));
     const due: string[] = [];
-    for (const path of paths) if (all || (await this.#looker.isDue(path))) due.push(path);
+    const outdated = outdatedDuplicates(rows);
+    for (const path of paths) if (all || (await this.#looker.isDue(path, outdated.has(path)))) due.push(path);
     const looked = await this.#look(due, rows, gone);
     this.#first = false;
     const durationMs = Math.round(performance.now() - startedAt);

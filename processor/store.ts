@@ -57,13 +57,16 @@ export async function storeFindings(
     await lockStoring(db);
     const paths = new Set([...found.map((finding) => finding.path), ...gone]);
     const before = new Map((await readFilesByPath(db, [...paths])).map((row) => [row.path, row]));
-    const { claims, others } = await readClaims(db, new Set([...paths, ...leaving]), found, before);
+    const owned = await readOwned(db, [...paths]);
+    const claimedBy = (finding: Finding) => claimsOf(finding, owned);
+    const ids = new Set([...before.values()].flatMap((row) => row.dag_ids).concat(...owned.values()));
+    const { claims, others } = await readClaims(db, new Set([...paths, ...leaving]), found, claimedBy, ids);
 
     const conflicts = new Map<string, FileError>();
     const rows: FileRow[] = [];
     const good: Good[] = [];
     for (const finding of found) {
-      const dagIds = claimedBy(finding, before);
+      const dagIds = claimedBy(finding);
       const conflict = finding.kind === "ok" ? claims.conflictOf(dagIds) : null;
       if (conflict !== null) conflicts.set(finding.path, conflict);
       const error = finding.kind === "failed" ? finding.error : conflict;
@@ -85,19 +88,30 @@ export async function storeFindings(
       rows.push({ ...other, content_hash: null, error: conflict });
     }
 
-    const { changed, deactivated } = await storeDags(db, good, gone, before, claims);
+    const changed = await storeDags(db, good);
     await upsertFiles(db, rows);
     if (gone.length > 0) await deleteFiles(db, gone);
+    const settled = new Set([...good.map((finding) => finding.path), ...gone]);
+    const deactivated = await dropOrphans(db, ids, settled, claims);
     return { changed, deactivated, conflicts, recheck };
   });
 }
 
-type BeforeRows = ReadonlyMap<string, FileRow>;
+type Owned = ReadonlyMap<string, readonly string[]>;
 
-/** A broken file still claims what it defined when it was last good. */
-function claimedBy(finding: Finding, before: BeforeRows): readonly string[] {
+/** The DAGs whose version in force came from these files, by file. */
+async function readOwned(db: pg.PoolClient, paths: readonly string[]): Promise<Owned> {
+  const owned = new Map<string, string[]>();
+  for (const row of await readDagsNow(db, [], paths)) {
+    if (row.active) owned.set(row.file, [...(owned.get(row.file) ?? []), row.dag_id].sort());
+  }
+  return owned;
+}
+
+/** See `Claims`. */
+function claimsOf(finding: Finding, owned: Owned): readonly string[] {
   if (finding.kind === "ok") return finding.dags.map((dag) => dag.graph.dagId).sort();
-  return before.get(finding.path)?.dag_ids ?? [];
+  return owned.get(finding.path) ?? [];
 }
 
 /** Who defines the DAGs in question, once this batch is stored; and the files outside of the batch that do. */
@@ -105,15 +119,13 @@ async function readClaims(
   db: pg.PoolClient,
   left: ReadonlySet<string>,
   found: readonly Finding[],
-  before: BeforeRows,
+  claimedBy: (finding: Finding) => readonly string[],
+  /** What the files of the batch defined before. */
+  known: ReadonlySet<string>,
 ): Promise<{ claims: Claims; others: readonly FileRow[] }> {
   const claims = new Claims();
-  const ids = new Set([...before.values()].flatMap((row) => row.dag_ids));
-  for (const finding of found) {
-    const dagIds = claimedBy(finding, before);
-    claims.add(finding.path, dagIds);
-    for (const id of dagIds) ids.add(id);
-  }
+  for (const finding of found) claims.add(finding.path, claimedBy(finding));
+  const ids = new Set([...known, ...found.flatMap(claimedBy)]);
   const outside = (rows: readonly FileRow[]) => rows.filter((row) => !left.has(row.path));
   const others = outside(await readFilesOfDags(db, [...ids]));
   // Their other ids may be shared with yet other files: only with all claims known is it known that none is.
@@ -130,18 +142,14 @@ async function readClaims(
   return { claims, others };
 }
 
-async function storeDags(
-  db: pg.PoolClient,
-  good: readonly Good[],
-  gone: readonly string[],
-  before: BeforeRows,
-  claims: Claims,
-): Promise<{ changed: string[]; deactivated: string[] }> {
+/** Puts in force what these files define; answers the DAGs that are not as before. */
+async function storeDags(db: pg.PoolClient, good: readonly Good[]): Promise<string[]> {
   const dags = good.flatMap((finding) => finding.dags.map((dag) => ({ finding, dag, id: dag.graph.dagId })));
-  const defined = new Set(dags.map(({ id }) => id));
-  const lastIds = gone.flatMap((path) => before.get(path)?.dag_ids ?? []);
-  const settled = [...good.map((finding) => finding.path), ...gone];
-  const now = await readDagsNow(db, [...defined, ...lastIds], settled);
+  const now = await readDagsNow(
+    db,
+    dags.map(({ id }) => id),
+    [],
+  );
   const byId = new Map(now.map((row) => [row.dag_id, row]));
 
   const changed = dags
@@ -151,35 +159,48 @@ async function storeDags(
       return !(row?.active && row.hash === hash && row.file === finding.path);
     });
   if (good.length > 0) await insertBundles(db, good.map(bundleRow));
-  if (changed.length > 0) {
-    await upsertDags(
-      db,
-      changed.map(({ finding, dag }) => dagRow(finding, dag)),
-    );
-    await insertVersions(
-      db,
-      changed.map(({ finding, dag, hash }) => versionRow(finding, dag, hash)),
-    );
-    await putInForce(
-      db,
-      changed.map(({ id, hash }) => ({ dag_id: id, hash })),
-    );
-    await upsertRunAccounts(
-      db,
-      changed.map(({ dag, id }) => ({ key: runsAccount(id), slots: dag.graph.maxActiveRuns })),
-    );
-  }
-  const orphans = now.filter(
-    (row) => row.active && !defined.has(row.dag_id) && !claims.isClaimed(row.dag_id),
+  if (changed.length === 0) return [];
+  await upsertDags(
+    db,
+    changed.map(({ finding, dag }) => dagRow(finding, dag)),
   );
-  const deactivated =
-    orphans.length === 0
-      ? []
-      : await deactivateDags(
-          db,
-          orphans.map((row) => row.dag_id),
-        );
-  return { changed: changed.map(({ id }) => id), deactivated };
+  await insertVersions(
+    db,
+    changed.map(({ finding, dag, hash }) => versionRow(finding, dag, hash)),
+  );
+  await putInForce(
+    db,
+    changed.map(({ id, hash }) => ({ dag_id: id, hash })),
+  );
+  await upsertRunAccounts(
+    db,
+    changed.map(({ dag, id }) => ({ key: runsAccount(id), slots: dag.graph.maxActiveRuns })),
+  );
+  return changed.map(({ id }) => id);
+}
+
+/**
+ * Makes those of the DAGs inactive that no file claims any more. While the file that owns one is there and in error
+ * (it shares another id, say), the version in force stays. `settled` files are gone, or define all that they own.
+ */
+async function dropOrphans(
+  db: pg.PoolClient,
+  dagIds: ReadonlySet<string>,
+  settled: ReadonlySet<string>,
+  claims: Claims,
+): Promise<string[]> {
+  if (dagIds.size === 0) return [];
+  const unclaimed = (await readDagsNow(db, [...dagIds], [])).filter(
+    (row) => row.active && !claims.isClaimed(row.dag_id),
+  );
+  if (unclaimed.length === 0) return [];
+  const owners = await readFilesByPath(
+    db,
+    unclaimed.map((row) => row.file).filter((path) => !settled.has(path)),
+  );
+  const inError = new Set(owners.map((row) => row.path));
+  const orphans = unclaimed.filter((row) => !inError.has(row.file)).map((row) => row.dag_id);
+  return orphans.length === 0 ? [] : await deactivateDags(db, orphans);
 }
 
 const bundleRow = ({ bundle }: Good) => ({ hash: bundle.hash, code: bundle.code, source_map: bundle.map });
