@@ -57,10 +57,12 @@ export class Builder implements OpenDag {
     const inputs = Object.fromEntries(
       Object.entries(values.inputs).map(([name, ref]) => [
         name,
-        this.#positionOf(ref, `${where}: input "${name}"`),
+        this.#positionOf(ref, `${where}: input "${name}"`, "inputs: { rows }"),
       ]),
     );
-    const after = values.after.map((ref) => this.#positionOf(ref, `${where}: option "after"`));
+    const after = values.after.map((ref) =>
+      this.#positionOf(ref, `${where}: option "after"`, "after: [rows]"),
+    );
 
     const position = this.#tasks.length;
     this.#tasks.push({
@@ -72,7 +74,7 @@ export class Builder implements OpenDag {
     this.#positions.set(taskId, position);
     this.#bodies.set(taskId, body as TaskBody);
     const edge = (refs: readonly unknown[], word: string, add: (other: number) => void) => {
-      for (const ref of refs) add(this.#positionOf(ref, `${where}: .${word}()`));
+      for (const ref of refs) add(this.#positionOf(ref, `${where}: .${word}()`, `.${word}(rows)`));
     };
     return makeRef(this, taskId, {
       before: (later) => edge(later, "before", (other) => this.#tasks[other]!.upstream.add(position)),
@@ -88,14 +90,16 @@ export class Builder implements OpenDag {
     return Object.freeze({ graph, bodyOf: (taskId: string) => bodies.get(taskId) });
   }
 
-  #positionOf(ref: unknown, where: string): number {
+  /** `usage`: how a task named `rows` is given here. */
+  #positionOf(ref: unknown, where: string, usage: string): number {
     const target = refIn(ref);
     if (target === undefined) {
-      const known = [...this.#positions.keys()];
-      const hint = typeof ref === "string" ? didYouMean(ref, known) : "";
+      const isId = typeof ref === "string";
+      const expected = isId ? "it takes what task() returned, not an id" : "expected what task() returned";
+      const hint = isId && !this.#positions.has(ref) ? didYouMean(ref, this.#positions.keys()) : "";
       throw new DefinitionError(
         "unknown_upstream",
-        `${where} is ${show(ref)}${hint}; expected what task() returned: const rows = task("rows", …)`,
+        `${where} is ${show(ref)}; ${expected}: const rows = task("rows", …), then ${usage}${hint}`,
       );
     }
     if (target.dag !== this) {

@@ -1,4 +1,4 @@
-import { DefinitionError } from "../core/errors.ts";
+import { DefinitionError, MeridianError } from "../core/errors.ts";
 import { Builder } from "./builder.ts";
 import { registry } from "./registry.ts";
 import type { Dag } from "./registry.ts";
@@ -53,8 +53,19 @@ function run(builder: Builder, build: () => unknown): Dag {
         `dag "${builder.dagId}": its function is async, so tasks after an await would be lost; make it synchronous`,
       );
     }
+  } catch (error) {
+    throw named(error, `dag "${builder.dagId}": `);
   } finally {
     shared.open = undefined;
   }
   return builder.close();
+}
+
+/** The same error, so that its class, stack and line stay the author's; our own name the DAG already. */
+function named(error: unknown, where: string): unknown {
+  if (error instanceof Error && !(error instanceof MeridianError) && !error.message.startsWith(where)) {
+    // Answers false, and does not throw, for an error that is frozen.
+    Reflect.set(error, "message", where + error.message);
+  }
+  return error;
 }

@@ -48,7 +48,7 @@ export const TASK_DEFAULTS = {
 export const TASK_OPTIONS = {
   ...TASK_DEFAULTS,
   inputs: option("Upstream tasks whose outputs the body reads, by name.", {}, read.record),
-  after: option("Upstream tasks to wait for without reading them.", [], read.list),
+  after: option("Upstream tasks to wait for without reading them.", [], read.tasks),
   triggerRule: option(
     "Which states of the upstream tasks let this one run.",
     "all_success",
@@ -88,9 +88,10 @@ export function readOptions<T extends Table>(table: T, given: unknown, where: st
   const known = Object.keys(table);
   for (const key of Object.keys(asked)) {
     if (Object.hasOwn(table, key)) continue;
+    const instead = didYouMean(key, known) || `; expected one of ${known.join(", ")}`;
     throw new DefinitionError(
       "unknown_option",
-      `${where}: option ${JSON.stringify(key)} does not exist${didYouMean(key, known)}; expected one of ${known.join(", ")}`,
+      `${where}: option ${JSON.stringify(key)} does not exist${instead}`,
     );
   }
   return Object.fromEntries(
@@ -113,7 +114,7 @@ function readOption(option: Option<unknown>, key: string, value: unknown, where:
   if ("value" in answer) return answer.value;
   throw new DefinitionError(
     "bad_option",
-    `${where}: option "${key}" is ${show(value)}; expected ${answer.expected}${answer.hint ?? ""}`,
+    `${where}: option "${key}" is ${show(value)}${answer.hint || `; expected ${answer.expected}`}`,
   );
 }
 

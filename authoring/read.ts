@@ -7,6 +7,7 @@ import type { DateInput } from "./types.ts";
 
 export type Reader<T> = (
   value: unknown,
+  // A hint is said instead of what was expected: it is the shorter way to it.
 ) => { readonly value: T } | { readonly expected: string; readonly hint?: string };
 
 export const anything: Reader<unknown> = (value) => ({ value });
@@ -71,8 +72,8 @@ export const record: Reader<Readonly<Record<string, unknown>>> = (value) =>
     ? { value: value as Readonly<Record<string, unknown>> }
     : { expected: "an object" };
 
-export const list: Reader<readonly unknown[]> = (value) =>
-  Array.isArray(value) ? { value } : { expected: "a list" };
+export const tasks: Reader<readonly unknown[]> = (value) =>
+  Array.isArray(value) ? { value } : { expected: "a list of what task() returned, such as [rows]" };
 
 /** The text itself is read later, in the DAG's zone. */
 export const dateInput: Reader<DateInput> = (value) => {

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { homedir } from "node:os";
-import { delimiter, dirname } from "node:path";
+import { basename, delimiter, dirname } from "node:path";
 import type { ImportReply, ImportRequest, RawError } from "./protocol.ts";
 import type { ImportLimits } from "./types.ts";
 
@@ -96,7 +96,7 @@ export class ImportChild {
       this.#current = { id: request.id, startedAt: performance.now(), resolve };
       if (this.#gone) return this.#died("exit", "it ended before the import");
       this.#timer = setTimeout(
-        () => this.#died("timeout", `import took longer than ${seconds(timeoutMs)}`),
+        () => this.#died("timeout", `import of ${basename(path)} took longer than ${tooLong(timeoutMs)}`),
         timeoutMs,
       );
       this.#process.send(request, () => {});
@@ -159,4 +159,6 @@ export class ImportChild {
   }
 }
 
-const seconds = (ms: number): string => `${ms / 1000} s`;
+const tooLong = (ms: number): string =>
+  `${ms / 1000} s; look for a loop without end, a slow call or an await that never ends at the top level ` +
+  "(of the file, of what it imports, of a DAG's function) and move it into a task";

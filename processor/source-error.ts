@@ -1,5 +1,6 @@
 import { isAbsolute, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { missingPackage } from "./missing-package.ts";
 import type { RawError } from "./protocol.ts";
 import type { Bundle, FileError } from "./types.ts";
 
@@ -20,6 +21,8 @@ export function sourceError(
   const tidy = (text: string) =>
     text.replaceAll(new RegExp(`(?:file://)?[^\\s'"()]*${name}\\.mjs`, "g"), file);
 
+  const lost = missingPackage(raw, bundle, name);
+  if (lost !== null) return lost;
   const message = tidy(raw.message);
   if (raw.stack === undefined) return { code: raw.code, message };
   const lines: string[] = [];

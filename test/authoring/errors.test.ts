@@ -97,6 +97,35 @@ describe("A1: errors at definition name DAG and task and what to do", () => {
       ['option "after"', 'did you mean "extract"?'],
     ],
     [
+      "an id in after, as in Airflow",
+      () => looseTask("load", { after: ["nope"] }, nothing),
+      "unknown_upstream",
+      [
+        /^dag "sales", task "load": option "after" is "nope"; it takes what task\(\) returned, not an id: const rows = task\("rows", …\), then after: \[rows\]$/,
+      ],
+    ],
+    [
+      "the id of a task in after: it is not suggested again",
+      () => {
+        first();
+        looseTask("load", { after: ["extract"] }, nothing);
+      },
+      "unknown_upstream",
+      [/"after" is "extract"; it takes what task\(\) returned, not an id: .* after: \[rows\]$/],
+    ],
+    [
+      "an id in after without a list",
+      () => looseTask("load", { after: "nope" }, nothing),
+      "bad_option",
+      ['option "after" is "nope"; expected a list of what task() returned, such as [rows]'],
+    ],
+    [
+      "an id in inputs",
+      () => looseTask("load", { inputs: { rows: "nope" } }, nothing),
+      "unknown_upstream",
+      [/; it takes what task\(\) returned, not an id: .* then inputs: \{ rows \}$/],
+    ],
+    [
       "an undefined upstream",
       () => looseTask("load", { inputs: { rows: undefined } }, nothing),
       "unknown_upstream",
@@ -137,7 +166,7 @@ describe("A1: errors at definition name DAG and task and what to do", () => {
       "a misspelt option",
       () => looseTask("load", { retires: 2 }, nothing),
       "unknown_option",
-      ['dag "sales", task "load": option "retires" does not exist; did you mean "retries"?'],
+      [/^dag "sales", task "load": option "retires" does not exist; did you mean "retries"\?$/],
     ],
     [
       "an option nothing is like",
@@ -181,7 +210,7 @@ describe("A1: errors at definition name DAG and task and what to do", () => {
       "a misspelt rule",
       () => looseTask("load", { triggerRule: "all_sucess" }, nothing),
       "bad_option",
-      ['"all_sucess"', 'did you mean "all_success"?'],
+      [/option "triggerRule" is "all_sucess"; did you mean "all_success"\?$/],
     ],
     [
       "a wrong isolation",
@@ -286,10 +315,37 @@ describe("A1: errors at definition name DAG and task and what to do", () => {
           throw new Error("mine");
         }),
       ).message,
-    ).toBe("mine");
+    ).toBe('dag "x": mine');
     const error = errorOf(() => task("load", nothing));
     expect(error).toMatchObject({ code: "task_outside_dag" });
     expect(error.message).toContain('task "load"');
+  });
+
+  test("an error of the author's own inside the function names the DAG, and stays the same error", () => {
+    const boom = new RangeError("boom");
+    expect(
+      inSales(() => {
+        throw boom;
+      }),
+    ).toBe(boom);
+    expect(boom.message).toBe('dag "sales": boom');
+    expect(
+      inSales(() => {
+        throw boom;
+      }).message,
+      "named once",
+    ).toBe('dag "sales": boom');
+    const frozen = Object.freeze(new Error("cold"));
+    expect(
+      inSales(() => {
+        throw frozen;
+      }),
+    ).toBe(frozen);
+    expect(
+      inSales(() => {
+        throw undefined;
+      }),
+    ).toBeUndefined();
   });
 
   test("an upstream of another DAG", () => {

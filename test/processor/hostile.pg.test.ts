@@ -3,6 +3,9 @@ import { useRig } from "./rig.ts";
 import { dagText, eventually } from "./support.ts";
 
 const rig = useRig();
+const TOO_LONG =
+  "import of loop.ts took longer than 6 s; look for a loop without end, a slow call or an await that never ends " +
+  "at the top level (of the file, of what it imports, of a DAG's function) and move it into a task";
 const limits = { timeoutMs: 6_000, promptMs: 2_000, memoryMb: 128 };
 
 test(
@@ -40,7 +43,7 @@ test(
     );
     const errors = Object.fromEntries(rows.map((row) => [row.path, row.error]));
     expect(errors).toMatchObject({
-      "loop.ts": { code: "import_timeout", message: "import took longer than 6 s" },
+      "loop.ts": { code: "import_timeout", message: TOO_LONG },
       "never.ts": { code: "import_timeout" },
       "print.ts": { code: "import_output", message: "printed more than 10000000 bytes at import" },
       "exit.ts": { code: "import_exit", message: expect.stringContaining("code 0") },

@@ -134,7 +134,42 @@ test("B1: a broken file shows its error where the author wrote it; its last good
   );
   await p.pass();
   const lost = await rig.file("sales.ts");
-  expect(lost.error.message).toBe("Cannot find package 'no-such-package' imported from sales.ts");
+  expect(lost.error).toMatchObject({
+    message:
+      "Cannot find package 'no-such-package' imported from sales.ts:1; install it in the project " +
+      "(npm install no-such-package) or correct the name",
+    file: "sales.ts",
+    line: 1,
+  });
+
+  rig.place.write(
+    "lib/rate.ts",
+    'import {\n  gone,\n} from "@no-such/package/part";\nexport const rate = gone;\n',
+  );
+  rig.place.write(
+    "sales.ts",
+    `import { rate } from "./lib/rate.ts";\n${dagText("sales", "{}", "() => rate")}`,
+  );
+  await p.pass();
+  expect((await rig.file("sales.ts")).error).toMatchObject({
+    message: expect.stringMatching(
+      /'@no-such\/package' imported from lib\/rate\.ts:3;.*npm install @no-such\/package\)/,
+    ),
+    file: "lib/rate.ts",
+    line: 3,
+  });
+
+  rig.place.write(
+    "sales.ts",
+    'import { dag } from "meridian";\ndag("sales", {}, () => {\n  throw new Error("boom");\n});\n',
+  );
+  await p.pass();
+  expect((await rig.file("sales.ts")).error).toMatchObject({
+    message: 'dag "sales": boom',
+    file: "sales.ts",
+    line: 3,
+    stack: expect.stringMatching(/^Error: dag "sales": boom\n/),
+  });
 
   expect(await rig.dag("sales")).toEqual(before);
   rig.place.write("sales.ts", dagText("sales"));
