@@ -1,7 +1,6 @@
 import type pg from "pg";
 import { runInfoOf } from "../client/opening.ts";
 import { Terminal } from "../core/errors.ts";
-import { newProgress, step } from "../core/run.ts";
 import { RUN_DONE } from "../core/states.ts";
 import { advance, type RecordRow, type RequestRow } from "../db/pools/advance.ts";
 import { closeRuns, openRun, type CloseRun } from "../db/runs.ts";
@@ -64,7 +63,6 @@ export function createRunActivities(deps: RunActivitiesDeps): RunActivities {
       if (row === null) throw new Terminal("no_run", `run ${run} is not in the database`);
       if (RUN_DONE[row.state]) return { kind: "closed", state: row.state };
       const version = await deps.versions.load(row.version);
-      const { progress } = step(version.plan, newProgress(version.plan), { kind: "opened" });
       const requests = version.first.map((first) => ({ run, map_index: -1, try: 1, ...first }));
       const grants = requests.length === 0 ? [] : await batcher.add({ run, records: [], requests });
       const facts = {
@@ -82,7 +80,6 @@ export function createRunActivities(deps: RunActivitiesDeps): RunActivities {
         kind: "opened",
         info: runInfoOf(facts, version, deps),
         tasks: version.tasks,
-        progress,
         grants,
       };
     },

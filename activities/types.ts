@@ -46,7 +46,6 @@ type Opened =
       readonly kind: "opened";
       readonly info: RunInfo;
       readonly tasks: readonly RunTask[];
-      readonly progress: RunProgress;
       readonly grants: readonly Grant[];
     };
 

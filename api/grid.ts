@@ -60,7 +60,7 @@ const tagOf = (rows: unknown): string =>
 const matches = (given: string | undefined, tag: string): boolean =>
   given !== undefined && given.split(",").some((one) => one.trim().replace(/^W\//, "") === tag);
 
-export const noSuchDag = (dagId: string): NotFound => new NotFound("no_dag", `there is no dag "${dagId}"`);
+export const noSuchDag = (dagId: string): NotFound => new NotFound("no_dag", `dag "${dagId}" does not exist`);
 
 const STATE_NUMBER = Object.fromEntries(TASK_STATES.map((state, i) => [state, i])) as Record<
   TaskState,

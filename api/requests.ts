@@ -6,17 +6,20 @@ import { RUN_STATES } from "../core/states.ts";
 import type { RunKey } from "../db/read/runs.ts";
 import type { ApiEnv } from "./deps.ts";
 
+/** Parts of a request, in words. */
+const PART: Record<string, string> = { json: "body", query: "query", param: "path" };
+
 /** An empty set of routes whose requests, when they do not fit, are refused with what, where and what was expected. */
 export const newRoutes = () =>
   new OpenAPIHono<ApiEnv>({
     defaultHook: (result) => {
       if (result.success) return;
       const issues = result.error.issues.map((issue) => ({
-        at: issue.path.join("."),
+        at: issue.path.filter((part) => typeof part === "string").join("."),
         message: issue.message,
       }));
       const text = issues
-        .map((i) => `${result.target}${i.at === "" ? "" : ` "${i.at}"`}: ${i.message}`)
+        .map((i) => (i.at === "" ? `${PART[result.target]}: ${i.message}` : `${i.at}: ${i.message}`))
         .join("; ");
       throw new Refused("bad_request", text, { details: { issues } });
     },
@@ -107,7 +110,14 @@ export const LogQuery = z.strictObject({ mapIndex, offset: whole(0, Number.MAX_S
 
 /** JSON that Postgres can hold: no NUL, no half of a surrogate pair. */
 const storable = (value: unknown): boolean => {
-  for (const [, slashes, code] of JSON.stringify(value).matchAll(/(\\+)u(0000|d[89a-f][0-9a-f]{2})/g)) {
+  let json: string;
+  try {
+    json = JSON.stringify(value);
+  } catch {
+    // Nested too deep.
+    return false;
+  }
+  for (const [, slashes, code] of json.matchAll(/(\\+)u(0000|d[89a-f][0-9a-f]{2})/g)) {
     if (code !== undefined && slashes !== undefined && slashes.length % 2 === 1) return false;
   }
   return true;

@@ -28,7 +28,7 @@ const RETRY_DELAY_MS = 300_000;
 
 /** Options of a task that `defaults` of its DAG may set too. */
 export const TASK_DEFAULTS = {
-  retries: option("How many tries may follow a failed first one.", 0, read.whole(0, 100_000), "tries"),
+  retries: option("How many tries may follow a failed first one.", 0, read.whole(0, 1_000), "tries"),
   retryDelay: option("Wait before a retry.", RETRY_DELAY_MS, read.duration, DURATION),
   retryFactor: option("Each further wait is this many times the one before.", 1, read.number(1, 100)),
   maxRetryDelay: option(

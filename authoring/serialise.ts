@@ -26,6 +26,8 @@ export function serialise(
       `endDate ${isoOf(endAt)} is before startDate ${isoOf(startAt)}; the DAG would never run: correct one of them`,
     );
   }
+  const serial = tasks.map(serialTask);
+  checkSize(serial);
   return {
     format: GRAPH_FORMAT,
     dagId,
@@ -38,8 +40,20 @@ export function serialise(
     endDate: endAt === null ? null : isoOf(endAt),
     catchup: options.catchup,
     maxActiveRuns: options.maxActiveRuns,
-    tasks: tasks.map(serialTask),
+    tasks: serial,
   };
+}
+
+/** A run keeps its tasks in Temporal's history, which takes 2 MB at a time. */
+const LARGEST_CHARS = 1_500_000;
+
+function checkSize(tasks: readonly SerialTask[]): void {
+  const chars = JSON.stringify(tasks.map((task) => ({ ...task, doc: "" }))).length;
+  if (chars <= LARGEST_CHARS) return;
+  throw new DefinitionError(
+    "graph_too_large",
+    `its ${tasks.length} tasks and their edges are ${(chars / 1e6).toFixed(1)} MB as JSON, more than the ${LARGEST_CHARS / 1e6} MB that a run can carry: put a task between many that all wait for the same many, or split the DAG`,
+  );
 }
 
 function serialTask({ id, options, inputs, upstream }: DraftTask): SerialTask {

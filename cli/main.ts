@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { configHelp, readConfig } from "../platform/config.ts";
 import { dagCommands } from "./dags.ts";
 import { fail } from "./output.ts";
+import { poolCommands } from "./pools.ts";
 import { runCommands } from "./runs.ts";
 import { VERSION } from "./version.ts";
 
@@ -11,6 +12,11 @@ const start = async (): Promise<void> => await (await import("./start.ts")).star
 
 /** The command line; `argv` as the process got it. */
 export async function main(argv: readonly string[]): Promise<void> {
+  // `meridian dags list | head -1`: who has read enough has not failed us.
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code === "EPIPE") process.exit(0);
+    throw error;
+  });
   try {
     await createProgram().parseAsync(argv as string[]);
   } catch (error) {
@@ -22,7 +28,7 @@ export function createProgram(): Command {
   const program = new Command("meridian")
     .description("Airflow's way of thinking, on Temporal, in TypeScript.")
     .version(VERSION)
-    .showHelpAfterError();
+    .showHelpAfterError("(more by --help)");
   program
     .command("start")
     .description(
@@ -65,5 +71,6 @@ export function createProgram(): Command {
     .action(async () => await (await processes()).migrateDatabase(readConfig()));
   dagCommands(program);
   runCommands(program);
+  poolCommands(program);
   return program;
 }

@@ -47,19 +47,23 @@ export async function startWorkerPart(shared: Shared): Promise<StartedWorker> {
   return await startWorker({ ...shared, connection, clock }, life);
 }
 
+/** The DAG folder; refused when it is not there. */
+export function checkDagFolder(config: Config): string {
+  const folder = resolve(config.dags);
+  if (existsSync(folder)) return folder;
+  throw new Refused(
+    "no_dag_folder",
+    `the DAG folder ${folder} does not exist: make it, or set MERIDIAN_DAGS`,
+  );
+}
+
 /** Watches the DAG folder; what it stores is looked at by `createRuns` at once. Done after the first pass. */
 export async function startProcessorPart(
   shared: Shared,
   createDue: (dagIds: readonly string[]) => Promise<unknown>,
 ): Promise<void> {
   const { config, pool, log, life } = shared;
-  const folder = resolve(config.dags);
-  if (!existsSync(folder)) {
-    throw new Refused(
-      "no_dag_folder",
-      `the DAG folder ${folder} does not exist: make it, or set MERIDIAN_DAGS`,
-    );
-  }
+  const folder = checkDagFolder(config);
   linkPackages(resolve(config.home), process.cwd());
   const processor = createProcessor({
     pool,
@@ -141,7 +145,7 @@ export async function startApiPart(
   });
   const host = config.host === "0.0.0.0" || config.host === "::" ? "127.0.0.1" : config.host;
   const url = `http://${host}:${port}`;
-  rememberApi(config, url);
+  life.onEnd("API address", rememberApi(config, url));
   return { url };
 }
 

@@ -69,7 +69,7 @@ export async function migrateDatabase(config: Config): Promise<void> {
   const log = createLog(config.logLevel, "migrate");
   const life = new Life(log);
   try {
-    const applied = await migrate(await openPool(config, life, log, "migrate"));
+    const applied = await migrate(await openPool(config, life, log, "migrate", null));
     console.log(
       applied.length === 0
         ? `the schema is at version ${SCHEMA_VERSION} already`

@@ -11,8 +11,17 @@ import type { LogStore } from "../platform/logs/store.ts";
 import { checkDatabase, createPool } from "../platform/pg.ts";
 import { connectClient } from "../platform/temporal.ts";
 
+/** No statement of ours takes long, but for migrations: those wait as long as they must. */
+const QUERY_TIMEOUT_MS = 60_000;
+
 /** What each process of Meridian is built from; all of it ends with `life`. */
-export async function openPool(config: Config, life: Life, log: Log, name: string): Promise<pg.Pool> {
+export async function openPool(
+  config: Config,
+  life: Life,
+  log: Log,
+  name: string,
+  queryTimeoutMs: number | null = QUERY_TIMEOUT_MS,
+): Promise<pg.Pool> {
   const url = config.databaseUrl;
   if (url === undefined) {
     throw new Refused(
@@ -21,7 +30,12 @@ export async function openPool(config: Config, life: Life, log: Log, name: strin
     );
   }
   const pool = createPool(
-    { url, max: config.databaseConnections, applicationName: `meridian-${name}` },
+    {
+      url,
+      max: config.databaseConnections,
+      applicationName: `meridian-${name}`,
+      ...(queryTimeoutMs === null ? {} : { queryTimeoutMs }),
+    },
     (error) => log.warn({ err: error }, "a database connection broke"),
   );
   life.onEnd("database connections", async () => await pool.end());

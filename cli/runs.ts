@@ -38,6 +38,6 @@ export function runCommands(program: Command): void {
     if (run.temporalUrl !== null) console.log(run.temporalUrl);
     // As they began; what has not, last.
     const cells = run.cells.toSorted((a, b) => (a.startedAt ?? "~").localeCompare(b.startedAt ?? "~"));
-    printRows(cells, output, ["taskId", "state", "try", "startedAt", "endedAt"]);
+    printRows(cells, output, ["taskId", "state", "try", "startedAt", "endedAt", "waits"]);
   });
 }

@@ -6,7 +6,7 @@ import { Life, untilKilled } from "../platform/life.ts";
 import { createLog } from "../platform/log.ts";
 import { buildIfStale } from "../web/build-if-stale.ts";
 import { workflowBundle } from "../worker/bundle.ts";
-import { startApiPart, startProcessorPart, startWorkerPart, type Shared } from "./parts.ts";
+import { checkDagFolder, startApiPart, startProcessorPart, startWorkerPart, type Shared } from "./parts.ts";
 import { openLogs, openPool, openTemporal } from "./resources.ts";
 import { setUpTemporal } from "./setup.ts";
 import { VERSION } from "./version.ts";
@@ -17,6 +17,7 @@ export async function start(given: Config): Promise<void> {
   const say = (line: string): void => console.log(line);
   const log = createLog(given.logLevel === "info" ? "warn" : given.logLevel, "meridian");
   const life = new Life(log);
+  checkDagFolder(given);
   say(`Meridian ${VERSION} is starting …`);
   const stopped = untilKilled((signal) =>
     say(`\n${signal}: stopping; tries in flight get ${given.drainMs / 1000} s (again to end at once)`),

@@ -107,7 +107,7 @@ async function create(
     if (request.logicalAt !== null) {
       throw new Conflict(
         "run_exists",
-        `dag "${dag.dag_id}" has a run for ${isoOf(logicalAt)} already: ${row.run_id}; a logical date has one run, clear that run to do it again`,
+        `dag "${dag.dag_id}" has a run for ${isoOf(logicalAt)} already: ${row.run_id}; a logical date has one run`,
         { details: { runId: row.run_id } },
       );
     }

@@ -26,8 +26,9 @@ export async function transaction<T>(pool: pg.Pool, body: (client: pg.PoolClient
 
 /** SQLSTATEs and socket errors that mean: the database is away, or too busy; the same may work later. */
 const AWAY =
-  /^(?:08|53|57P|40001|40P01|57014|55P03|25006)|^(?:ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|ENOENT)$/;
-const AWAY_TEXT = /timeout exceeded when trying to connect|Connection terminated|Cannot use a pool after/;
+  /^(?:08|53|57P|40001|40P01|57014|55P03|25006|58030)|^(?:ECONN|EPIPE$|ETIMEDOUT$|ENOTFOUND$|ENOENT$|EHOSTUNREACH$|EHOSTDOWN$|ENETUNREACH$|ENETDOWN$|EAI_AGAIN$)/;
+const AWAY_TEXT =
+  /timeout exceeded when trying to connect|Connection terminated|Cannot use a pool after|Query read timeout|connection error and is not queryable/;
 
 export function isAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;

@@ -35,17 +35,21 @@ export async function writeBundle(
 const MERIDIAN = fileURLToPath(new URL("../", import.meta.url));
 
 /**
- * Bundles resolve `meridian` and npm packages from where they lie. With a data folder outside the project, links lead
- * there: `home/node_modules` to the project's, and `meridian` to this package. Idempotent.
+ * Bundles resolve `meridian` and npm packages from where they lie. With a data folder outside the project, a link leads
+ * there, `home/node_modules`; where `meridian` is no package of the project, one leads to this package. Idempotent.
  */
 export function linkPackages(home: string, project: string): void {
   mkdirSync(home, { recursive: true });
-  if (`${realpathSync(home)}${sep}`.startsWith(`${realpathSync(project)}${sep}`)) return;
+  const isInside = (folder: string): boolean =>
+    `${realpathSync(home)}${sep}`.startsWith(`${realpathSync(folder)}${sep}`);
   const packages = join(project, "node_modules");
-  if (existsSync(packages)) link(packages, join(home, "node_modules"));
-  if (!existsSync(join(packages, "meridian"))) {
-    mkdirSync(join(home, "code", "node_modules"), { recursive: true });
-    link(MERIDIAN, join(home, "code", "node_modules", "meridian"));
+  if (!isInside(project) && existsSync(packages)) link(packages, join(home, "node_modules"));
+  // Inside this package its name leads to itself.
+  if (!existsSync(join(packages, "meridian")) && !isInside(MERIDIAN)) {
+    for (const folder of ["code", "import"]) {
+      mkdirSync(join(home, folder, "node_modules"), { recursive: true });
+      link(MERIDIAN, join(home, folder, "node_modules", "meridian"));
+    }
   }
 }
 

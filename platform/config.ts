@@ -13,8 +13,16 @@ interface Setting<T> {
 
 const text = z.string();
 const optionalText = z.string().min(1).optional();
-const port = z.coerce.number().int().min(1).max(65535).optional();
-const count = (fallback: number, min = 1) => z.coerce.number().int().min(min).default(fallback);
+const port = z.coerce
+  .number("expected a whole number from 1 to 65535")
+  .int("expected a whole number from 1 to 65535")
+  .min(1, "expected a whole number from 1 to 65535")
+  .max(65535, "expected a whole number from 1 to 65535")
+  .optional();
+const count = (fallback: number, min = 1) => {
+  const expected = `expected a whole number from ${min}`;
+  return z.coerce.number(expected).int(expected).min(min, expected).default(fallback);
+};
 const list = (fallback: string) =>
   text.default(fallback).transform((value) =>
     value

@@ -9,6 +9,8 @@ export interface PoolOptions {
   /** Connections at the most. */
   readonly max: number;
   readonly applicationName: string;
+  /** A query without an answer for so long fails, its connection is given up, and who can repeats it. Default: none. */
+  readonly queryTimeoutMs?: number;
 }
 
 /** A pool of connections; works behind a transaction pooler (no session state, no prepared names). */
@@ -19,6 +21,10 @@ export function createPool(options: PoolOptions, onError: (error: Error) => void
     application_name: options.applicationName,
     connectionTimeoutMillis: 10_000,
     idleTimeoutMillis: 60_000,
+    // A connection whose other end is gone without a word (a failover, a firewall) must not hold up what waits for it.
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    ...(options.queryTimeoutMs === undefined ? {} : { query_timeout: options.queryTimeoutMs }),
   });
   // An idle connection that breaks (a restarted database) must not end the process; the next query reconnects.
   pool.on("error", onError);

@@ -1,3 +1,4 @@
+import type { SerialGraph } from "../core/graph.ts";
 import { rm } from "node:fs/promises";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -98,7 +99,11 @@ function toFinding(
 ): Examined {
   const { durationMs } = answer;
   if (answer.kind === "ok") {
-    const dags = answer.graphs.map((text) => ({ text, graph: JSON.parse(text) }));
+    const dags = graphsOf(answer.graphs);
+    if (dags === null) {
+      const error = sourceError(NO_GRAPH, bundle, around.folder, name, path);
+      return { kind: "found", finding: { kind: "failed", path, durationMs, error } };
+    }
     const { lockHash } = around;
     return {
       kind: "found",
@@ -108,4 +113,18 @@ function toFinding(
   if (answer.kind === "died" && answer.cause === "stopped") return { kind: "stopped" };
   const error = sourceError(answer.error, bundle, around.folder, name, path);
   return { kind: "found", finding: { kind: "failed", path, durationMs, error } };
+}
+
+/** A file may have changed what all of its process uses. */
+const NO_GRAPH = {
+  code: "bad_graph",
+  message: "its DAGs came out as no JSON: does the file change JSON, Array or Object for all?",
+} as const;
+
+function graphsOf(texts: readonly string[]): { text: string; graph: SerialGraph }[] | null {
+  try {
+    return texts.map((text) => ({ text, graph: JSON.parse(text) as SerialGraph }));
+  } catch {
+    return null;
+  }
 }

@@ -81,14 +81,22 @@ export async function dagRun(input: DagRunInput): Promise<DagRunResult> {
 
 async function openItself(run: number): Promise<OpenRun | { readonly closed: RunState }> {
   const opened = await short.openRun(run);
-  return opened.kind === "closed" ? { closed: opened.state } : { ...opened, plan: planOf(opened) };
+  return opened.kind === "closed" ? { closed: opened.state } : begin(opened, opened.grants);
 }
 
-/** The maker of the run has taken the first step already (`client/opening.ts`); it is the same for all. */
-function openedAtStart({ info, tasks, grants }: OpenedAtStart): OpenRun {
+/** The maker of the run has asked for what the first step asks for already (`client/opening.ts`). */
+function openedAtStart(opened: OpenedAtStart): OpenRun {
+  return begin(
+    opened,
+    opened.grants.map((taskId) => ({ taskId, mapIndex: -1, try: 1 })),
+  );
+}
+
+/** Takes the first step, the same for all; what it asks for has been asked for. */
+function begin({ info, tasks }: Pick<OpenedAtStart, "info" | "tasks">, grants: readonly Grant[]): OpenRun {
   const plan = planOf({ tasks });
   const { progress } = step(plan, newProgress(plan), { kind: "opened" });
-  return { plan, info, progress, grants: grants.map((taskId) => ({ taskId, mapIndex: -1, try: 1 })) };
+  return { plan, info, progress, grants };
 }
 
 function countOf(progress: RunProgress): Record<string, number> {

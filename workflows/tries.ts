@@ -23,6 +23,7 @@ export class Tries {
   readonly #onGranted: (taskIds: readonly string[]) => void;
   readonly #cancel: () => void;
   #delays = 0;
+  #stopped = false;
 
   /**
    * `onGranted`: tasks whose slots came with the end of a try; told before that end is pushed.
@@ -57,7 +58,12 @@ export class Tries {
 
   /** Asks all bodies of the run to stop; their ends follow. A stopped run waits for no delay either. */
   stop(): void {
+    this.#stopped = true;
     this.#cancel();
+  }
+
+  get stopped(): boolean {
+    return this.#stopped;
   }
 
   wait(task: number, number: number, delayMs: number): void {

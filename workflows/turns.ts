@@ -17,9 +17,11 @@ export interface OpenRun {
  */
 const PENDING_LIMIT = 200;
 
+/** Tries of a run in flight: Temporal refuses a workflow more than 2,000 activities. The others have their slots and wait. */
+const IN_FLIGHT = 1_000;
+
 /** What one look at the inbox asks for. */
 interface Wanted {
-  readonly starts: { task: number; try: number }[];
   readonly requests: SlotRequest[];
   stop: boolean;
   mustSettle: boolean;
@@ -34,6 +36,9 @@ export class Turns {
   readonly #tries: Tries;
   /** Tasks that have their slots before the run asks: only what came with a try's own end counts. */
   readonly #ahead = new Set<number>();
+  /** Granted, and not begun yet. */
+  readonly #starts: { readonly task: number; readonly try: number }[] = [];
+  #inFlight = 0;
   #pending: Decision[] = [];
   #progress: RunProgress;
 
@@ -73,7 +78,7 @@ export class Turns {
 
   /** Takes what is in the inbox; answers what must be written down now, or null. */
   take(): AdvanceInput | null {
-    const wanted: Wanted = { starts: [], requests: [], stop: false, mustSettle: false };
+    const wanted: Wanted = { requests: [], stop: false, mustSettle: false };
     // It grows while it is read: a task asked for ahead is granted as soon as it is ready.
     const events = this.#inbox.take();
     for (const event of events) {
@@ -81,10 +86,15 @@ export class Turns {
       this.#progress = progress;
       // The account book holds a slot for a try that has ended: it has lost that end, and is told at once.
       if (event.kind === "granted" && effects.length === 0) wanted.mustSettle ||= this.#pending.length > 0;
+      if (event.kind === "ended") this.#inFlight -= 1;
       for (const effect of effects) this.#perform(effect, wanted, events);
     }
-    if (wanted.starts.length > 0) this.#tries.start(wanted.starts);
     if (wanted.stop) this.#tries.stop();
+    // In a stopped scope they end at once, as cancelled.
+    const room = this.#tries.stopped ? this.#starts.length : IN_FLIGHT - this.#inFlight;
+    const starts = this.#starts.splice(0, room);
+    this.#inFlight += starts.length;
+    if (starts.length > 0) this.#tries.start(starts);
     if (!this.running) return null;
     const { requests, mustSettle } = wanted;
     if (requests.length === 0 && !mustSettle && this.#pending.length < PENDING_LIMIT) return null;
@@ -103,7 +113,7 @@ export class Turns {
   #perform(effect: Effect, wanted: Wanted, events: RunEvent[]): void {
     switch (effect.kind) {
       case "start":
-        wanted.starts.push(effect);
+        this.#starts.push(effect);
         return;
       case "stop":
         wanted.stop = true;

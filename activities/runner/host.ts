@@ -1,7 +1,7 @@
 import type { BodyOutcome } from "../../core/body.ts";
 import type { Attempt } from "./attempt.ts";
 import type { Channel, ChannelEvents } from "./channel.ts";
-import type { Ended, FromHost } from "./messages.ts";
+import { isFromHost, type Ended, type FromHost } from "./messages.ts";
 
 /** Three missed ticks: no new bodies for a thread that is silent so long. */
 const SILENT_MS = 800;
@@ -35,7 +35,7 @@ export class Host {
   constructor(open: (events: ChannelEvents) => Channel, events: HostEvents) {
     this.#events = events;
     this.channel = open({
-      onMessage: (message) => this.#take(message),
+      onMessage: (message) => this.#hear(message),
       onEnd: (why) => this.#ended(why),
       onOutput: (level, text) => {
         for (const attempt of this.attempts.values()) attempt.note(level, text);
@@ -91,6 +91,16 @@ export class Host {
     if (this.attempts.size === 0) this.idleSince = performance.now();
     attempt.settle(outcome);
     this.#events.onFree(this, attempt);
+  }
+
+  /** A body can reach the channel too: what it says there may be anything, and harms nobody here. */
+  #hear(message: unknown): void {
+    if (!isFromHost(message)) return;
+    try {
+      this.#take(message);
+    } catch {
+      // Not of the host's making.
+    }
   }
 
   #take(message: FromHost): void {

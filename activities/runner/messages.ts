@@ -36,6 +36,17 @@ export type FromHost =
   /** Something in this thread went wrong in a way that may linger: give it no new bodies, end it when idle. */
   | { readonly t: "retire"; readonly reason: string };
 
+export function isFromHost(message: unknown): message is FromHost {
+  if (typeof message !== "object" || message === null) return false;
+  const { t, n, lines, outcome, reason } = message as Readonly<Record<string, unknown>>;
+  if (t === "ready") return true;
+  if (t === "retire") return typeof reason === "string";
+  if (typeof n !== "number") return false;
+  return (
+    t === "started" || (t === "lines" && Array.isArray(lines)) || (t === "end" && typeof outcome === "string")
+  );
+}
+
 /** Why a thread or process ended by itself. */
 export interface Ended {
   readonly code: "out_of_memory" | "process_exit" | "killed" | "crashed";

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { BodyOutcome, LogLine } from "../../core/body.ts";
 import { Attempt, type Stop } from "./attempt.ts";
 import { BodyProcess } from "./body-process.ts";
@@ -8,13 +9,15 @@ import { Host, type HostEvents } from "./host.ts";
 import { TICK_MS, type Ended, type JobText, type ToHost } from "./messages.ts";
 import type { RunnerOptions } from "./options.ts";
 import { failed, loadFailure, reasonOf, requeued, seconds } from "./outcomes.ts";
-import { maskOf, type Mask } from "./mask.ts";
+import { maskOf, type Mask } from "../../platform/mask.ts";
 import { Suspects, type Quarantine } from "./suspects.ts";
 import { Threads } from "./threads.ts";
 import type { BodyJob, Runner } from "./types.ts";
 
 /** A thread that does not turn its event loop cannot hear an abort: no use waiting longer. */
 const DEAF_GRACE_MS = 200;
+/** Between attempts to get a bundle onto the disk. */
+const LOAD_AGAIN_MS = 5_000;
 const SHUTTING_DOWN = "the worker is shutting down";
 
 export type { RunnerOptions } from "./options.ts";
@@ -147,7 +150,10 @@ class BodyRunner implements Runner {
     try {
       attempt.bundle = await this.#code.urlOf(job.bundleHash, job.loadBundle);
     } catch (error) {
-      return attempt.settle(loadFailure(error, job.bundleHash));
+      const failure = loadFailure(error, job.bundleHash);
+      // Another try at once would meet the same disk or database: it waits here, as one that runs.
+      if (failure.kind === "requeued") await sleep(LOAD_AGAIN_MS, undefined, { ref: false });
+      return attempt.settle(failure);
     }
     if (attempt.settled) return;
     const place = job.isolation === "own" ? "own" : (this.#suspects.placeOf(attempt.pair) ?? "shared");

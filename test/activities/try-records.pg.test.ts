@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { TryRecords } from "../../activities/try-records.ts";
+import { isAway } from "../../db/connection.ts";
+import { createPool } from "../../platform/pg.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
 let db: TestDatabase;
@@ -27,7 +30,60 @@ const states = async (task: string) =>
     )
   ).rows.map((row) => `${row.try} ${row.state}`);
 
+/** Between a pool and the database; once silent, what passes through the connections of before is lost without a word. */
+async function silenceable(url: string): Promise<{ url: string; silence(): void; close(): void }> {
+  const to = new URL(url);
+  const sockets = new Set<Socket>();
+  const server = createServer((near) => {
+    const far = connect(Number(to.port), to.hostname);
+    for (const socket of [near, far]) {
+      sockets.add(socket);
+      socket.on("error", () => undefined);
+    }
+    near.pipe(far).pipe(near);
+  });
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  const through = new URL(url);
+  through.hostname = "127.0.0.1";
+  through.port = String((server.address() as AddressInfo).port);
+  return {
+    url: through.href,
+    silence: () => {
+      for (const socket of sockets) socket.unpipe().pause();
+    },
+    close: () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
+}
+
 describe("B7: the record buffer", () => {
+  it("half-open: a connection that went silent is given up, and the records are written by another", async () => {
+    const wire = await silenceable(db.url);
+    const pool = createPool(
+      { url: wire.url, max: 2, applicationName: "half-open", queryTimeoutMs: 700 },
+      () => undefined,
+    );
+    try {
+      const errors: Error[] = [];
+      const records = new TryRecords(
+        pool,
+        () => undefined,
+        (error) => errors.push(error),
+      );
+      await records.started(start("half"));
+      wire.silence();
+      await records.ended(end("half"), []);
+      expect(errors.map((error) => error.message)).toEqual(["Query read timeout"]);
+      expect(errors.every(isAway)).toBe(true);
+      expect(await states("half")).toEqual(["1 success"]);
+    } finally {
+      wire.close();
+      await pool.end();
+    }
+  });
+
   it("two tries of one task that come together, after an outage, are both written; the cell is at the later", async () => {
     const errors: Error[] = [];
     const records = new TryRecords(

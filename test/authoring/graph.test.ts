@@ -170,6 +170,20 @@ describe("A1: a DAG becomes a serial graph", () => {
   });
 });
 
+describe("A1: the size of a DAG", () => {
+  test("one that no run can carry is refused, with its size and what to do; a large one is not", () => {
+    const wide = (tasks: number): void =>
+      void dag(`wide_${tasks}`, { schedule: null }, () => {
+        const roots = Array.from({ length: 20 }, (_, i) => task(`root_of_the_whole_${i}`, () => i));
+        for (let i = 0; i < tasks; i++) task(`leaf_with_a_rather_long_name_${i}`, { after: roots }, () => i);
+      });
+    expect(() => wide(2_000)).not.toThrow();
+    expect(() => wide(8_000)).toThrow(
+      /^dag "wide_8000": its 8020 tasks and their edges are \d\.\d MB as JSON/,
+    );
+  });
+});
+
 describe("A1: collecting the DAGs of a file", () => {
   test("DAGs made in a loop, in order", async () => {
     const dags = await collect(async () => {

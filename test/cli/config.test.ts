@@ -54,7 +54,7 @@ describe("C12: settings", () => {
     ["MERIDIAN_PORT", "http", "port of the API and the page"],
     ["MERIDIAN_PORT", "70000", "65535"],
     ["MERIDIAN_THREADS", "0", "runner threads for task bodies"],
-    ["MERIDIAN_THREADS", "1.5", "int"],
+    ["MERIDIAN_THREADS", "1.5", "expected a whole number from 1"],
     ["MERIDIAN_LOST_AFTER_MS", "5", "1000"],
     ["TEMPORAL_TLS", "yes", "use TLS"],
     ["MERIDIAN_LOG_LEVEL", "loud", '"debug"'],

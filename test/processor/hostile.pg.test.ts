@@ -95,3 +95,11 @@ test("what a file prints or sends at import is no answer; it sees nothing of the
     /^HOME,(NODE_CHANNEL_FD,NODE_CHANNEL_SERIALIZATION_MODE,)?PATH,TZUTCfunction$/,
   );
 });
+
+test("K64: a file that changes JSON for all has its own error, and the pass goes on", async () => {
+  rig.place.write("json.ts", `${dagText("json")}JSON.stringify = () => "junk";\n`);
+  rig.place.write("later.ts", dagText("later"));
+  await rig.processor().pass();
+  expect((await rig.file("json.ts")).error).toMatchObject({ code: "bad_graph" });
+  expect(await rig.file("later.ts")).toMatchObject({ error: null, dag_ids: ["later"] });
+});

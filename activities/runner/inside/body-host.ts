@@ -5,7 +5,7 @@ import type { BodyOutcome, LogLine } from "../../../core/body.ts";
 import { CELL, type JobText, type ToHost } from "../messages.ts";
 import { Bundles } from "./bundles.ts";
 import { connectionLookup } from "./connections.ts";
-import { maskOf, type Mask } from "../mask.ts";
+import { maskOf, type Mask } from "../../../platform/mask.ts";
 import { Outbox } from "./outbox.ts";
 import type { Port } from "./port.ts";
 import { abort, inScope, live, type Scope } from "./scope.ts";

@@ -43,7 +43,13 @@ function toAll(text: string): void {
   for (const scope of live.values()) scope.log("error", text);
 }
 
+/** Whatever was thrown may throw again when it is looked at. */
 function describe(thrown: unknown): { message: string; stack: string } {
-  if (!(thrown instanceof Error)) return { message: String(thrown), stack: String(thrown) };
-  return { message: thrown.message, stack: tidyStack(thrown.stack ?? thrown.message) };
+  try {
+    if (!(thrown instanceof Error)) return { message: String(thrown), stack: String(thrown) };
+    const message = String(thrown.message);
+    return { message, stack: tidyStack(String(thrown.stack ?? message)) };
+  } catch {
+    return { message: "something that cannot be shown", stack: "something that cannot be shown" };
+  }
 }

@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import { CELLS, type Ended, type FromHost, type ThreadData, type ToHost } from "../messages.ts";
+import { CELLS, isFromHost, type Ended, type FromHost, type ThreadData, type ToHost } from "../messages.ts";
 
 /** A thread inside native code (say `execSync`) cannot be interrupted; its bodies are not awaited longer than this. */
 const TERMINATE_MS = 3_000;
@@ -28,12 +28,20 @@ export function openThread(name: string, memoryMb: number, events: ThreadEvents)
     resourceLimits: { maxOldGenerationSizeMb: memoryMb },
   });
   let why: Ended | null = null;
-  worker.on("message", (message: FromHost) => events.onMessage(message));
-  worker.on("error", (error: Error & { code?: string }) => {
+  // A body can reach the channel too, and say anything there.
+  worker.on("message", (message: unknown) => {
+    if (isFromHost(message)) events.onMessage(message);
+  });
+  worker.on("error", (error: unknown) => {
+    // Whatever was thrown: null too.
+    const { code, message } = (error ?? {}) as { readonly code?: unknown; readonly message?: unknown };
     why =
-      error.code === "ERR_WORKER_OUT_OF_MEMORY"
+      code === "ERR_WORKER_OUT_OF_MEMORY"
         ? { code: "out_of_memory", message: `the thread used more than its ${memoryMb} MB of memory` }
-        : { code: "crashed", message: `the thread ended: ${error.message}` };
+        : {
+            code: "crashed",
+            message: `the thread ended: ${typeof message === "string" ? message : "thrown: no error"}`,
+          };
   });
   const gone = new Promise<void>((resolve) => {
     worker.once("exit", (code) => {

@@ -44,6 +44,36 @@ describe("runner: what a body gets and gives", () => {
     expect(runner.running).toBe(0);
   });
 
+  it("stray words on the channel harm nobody, in a thread and in a process of its own", async () => {
+    const runner = common();
+    const words =
+      '[null, 1, "x", {}, { t: "lines", n: 1 }, { t: "end", n: 1, outcome: "{" }, { t: "started", n: {} }]';
+    const code = bundle({
+      thread: `async () => { const { parentPort } = await import("node:worker_threads"); for (const word of ${words}) parentPort.postMessage(word); await sleep(50); return 1; }`,
+      own: `async () => { for (const word of ${words}) process.send(word); await sleep(50); return 2; }`,
+      beside: "async () => { await sleep(100); return 3; }",
+    });
+    const outcomes = await Promise.all([
+      ran(runner, code, "beside"),
+      ran(runner, code, "thread"),
+      ran(runner, code, "own", { isolation: "own" }),
+    ]);
+    expect(outcomes.at(0)!.outcome).toEqual({ kind: "success", output: 3 });
+    expect(outcomes.at(2)!.outcome).toEqual({ kind: "success", output: 2 });
+    expect((await ran(runner, code, "beside")).outcome).toEqual({ kind: "success", output: 3 });
+  });
+
+  it("what is thrown outside of the body and cannot be shown ends that body alone", async () => {
+    const runner = common();
+    const code = bundle({
+      odd: "async () => { setTimeout(() => { throw { toString() { throw 2; } }; }); await sleep(5_000); }",
+      beside: "async () => { await sleep(300); return 3; }",
+    });
+    const [beside, odd] = await Promise.all([ran(runner, code, "beside"), ran(runner, code, "odd")]);
+    expect(odd.outcome).toMatchObject({ kind: "failed", error: { code: "uncaught_exception" } });
+    expect(beside.outcome).toEqual({ kind: "success", output: 3 });
+  });
+
   it("a task or dag that the code does not have fails at once", async () => {
     const runner = common();
     const code = bundle({ here: "() => 1" });

@@ -67,7 +67,7 @@ function PoolRow({ pool }: { readonly pool: Pool }) {
             <Link to={dagPlace(one.dagId, { runId: one.runId, taskId: one.taskId })}>
               {one.dagId} {one.taskId}
             </Link>{" "}
-            can never start: {one.reason}
+            {one.reason}
           </div>
         ))}
       </th>

@@ -1,0 +1,78 @@
+import { execFile } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "dags-test-"));
+  mkdirSync(join(folder, "project/dags"), { recursive: true });
+  symlinkSync(join(ROOT, "node_modules"), join(folder, "project/node_modules"));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+interface Answer {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+async function test(
+  text: string,
+  args: readonly string[] = [],
+  env: Record<string, string> = {},
+): Promise<Answer> {
+  const file = join(folder, "project/dags/one.ts");
+  writeFileSync(file, `import { dag, task } from "meridian";\nvoid [dag, task];\n${text}\n`);
+  const command = [join(ROOT, "cli/meridian.mjs"), "dags", "test", file, ...args];
+  return await new Promise((resolve) =>
+    execFile(
+      process.execPath,
+      command,
+      { cwd: folder, env: { PATH: process.env["PATH"], HOME: folder, ...env } },
+      (error, out, err) => resolve({ code: error === null ? 0 : Number(error.code), out, err }),
+    ),
+  );
+}
+
+describe("C1: meridian dags test", () => {
+  it("runs from any folder, with the data folder anywhere, and hides what is secret", async () => {
+    const text = `dag("one", { schedule: null }, () => { task("a", ({ connection, log }) => log.info("at " + connection("shop"))); });`;
+    const env = { MERIDIAN_CONN_SHOP: "postgres://me:sesame-opens@db/shop" };
+    for (const home of [{}, { MERIDIAN_HOME: join(folder, "elsewhere") }]) {
+      const { code, out, err } = await test(text, [], { ...env, ...home });
+      expect(err).toBe("");
+      expect(code).toBe(0);
+      expect(out).toContain("***");
+      expect(out).not.toContain("sesame");
+    }
+  });
+
+  it("--interval DAY is the first interval of the schedule that starts on that day", async () => {
+    const text = `dag("one", { schedule: "30 2 * * *", zone: "Europe/Berlin", startDate: "2026-10-01" }, () => {
+      task("a", ({ dataInterval, log }) => { log.info("from " + dataInterval.start.toISOString() + " to " + dataInterval.end.toISOString()); });
+    });`;
+    expect((await test(text, ["--interval", "2026-10-24"])).out).toContain(
+      "from 2026-10-24T00:30:00.000Z to 2026-10-25T00:30:00.000Z",
+    );
+    expect((await test(text, ["--interval", "2026-10-24T05:00:00Z"])).out).toContain(
+      "from 2026-10-24T05:00:00.000Z to 2026-10-24T05:00:00.000Z",
+    );
+  });
+
+  it("says why a task failed, and where in the author's file alone; an error at import is one of the author's too", async () => {
+    const failed = await test(
+      `dag("one", { schedule: null }, () => { task("a", () => { throw new Error("no luck"); }); });`,
+    );
+    expect(failed.code).toBe(1);
+    expect(failed.out).toMatch(/a failed: Error: no luck\n\s+at .*one\.ts:3/);
+    expect(failed.out).not.toContain("commander");
+    const broken = await test(`throw new Error("not today");`);
+    expect(broken.code).toBe(1);
+    expect(broken.err).toMatch(/^error: .*one\.ts could not be imported: Error: not today/);
+    expect(broken.err).not.toContain("node_modules");
+  });
+});
