@@ -44,7 +44,10 @@ export async function buildIfStale(log: (line: string) => void = () => undefined
 }
 
 function isBuilt(hash: string): boolean {
-  return existsSync(STAMP) && readFileSync(STAMP, "utf8") === hash && existsSync(join(DIST, "index.html"));
+  if (!existsSync(join(DIST, "index.html"))) return false;
+  // An installed package has no lock file, its page with it, and nothing to build one with.
+  if (!existsSync(join(ROOT, "package-lock.json"))) return true;
+  return existsSync(STAMP) && readFileSync(STAMP, "utf8") === hash;
 }
 
 async function lock(): Promise<void> {
