@@ -5,7 +5,11 @@ if (major < 20 || (major === 20 && minor < 19)) {
   console.error(`Meridian needs Node 20.19 or later; this is ${process.versions.node}.`);
   process.exit(1);
 }
-const { register } = await import("tsx/esm/api");
+const { register } = await import("tsx/esm/api").catch((error) => {
+  if (error.code !== "ERR_MODULE_NOT_FOUND") throw error;
+  console.error("Meridian's packages are not installed: run `npm install` first.");
+  process.exit(1);
+});
 register();
 const { main } = await import("./main.ts");
 await main(process.argv);
