@@ -3,6 +3,7 @@ import { OpenAPIHono, z } from "@hono/zod-openapi";
 import { Refused } from "../core/errors.ts";
 import { ID_RULE, isId, parseRunId } from "../core/ids.ts";
 import { RUN_STATES } from "../core/states.ts";
+import { isStorable } from "../db/json.ts";
 import type { RunKey } from "../db/read/runs.ts";
 import type { ApiEnv } from "./deps.ts";
 
@@ -110,17 +111,12 @@ export const LogQuery = z.strictObject({ mapIndex, offset: whole(0, Number.MAX_S
 
 /** JSON that Postgres can hold: no NUL, no half of a surrogate pair. */
 const storable = (value: unknown): boolean => {
-  let json: string;
   try {
-    json = JSON.stringify(value);
+    return isStorable(value);
   } catch {
     // Nested too deep.
     return false;
   }
-  for (const [, slashes, code] of json.matchAll(/(\\+)u(0000|d[89a-f][0-9a-f]{2})/g)) {
-    if (code !== undefined && slashes !== undefined && slashes.length % 2 === 1) return false;
-  }
-  return true;
 };
 
 const text = z.string().max(2000).refine(storable, "holds characters that cannot be stored");

@@ -3,12 +3,14 @@ import { join, resolve } from "node:path";
 import { createHttpClient, type HttpClient } from "../api/http-client.ts";
 import { NotFound } from "../core/errors.ts";
 import type { Config } from "../platform/config.ts";
+import { processStart } from "../platform/embedded/process.ts";
 
 interface Remembered {
   readonly url: string;
   readonly pid: number;
 }
 
+const isAlive = (pid: number): boolean => processStart(pid) !== null;
 const fileIn = (config: Config): string => join(resolve(config.home), "api-url");
 
 /**
@@ -46,14 +48,5 @@ function remembered(config: Config): Remembered | null {
     return typeof url === "string" && typeof pid === "number" ? { url, pid } : null;
   } catch {
     return null;
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }

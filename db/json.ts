@@ -3,7 +3,16 @@
  * such things by chance, as messages of errors do; what must be kept to the letter is refused where it comes in.
  */
 export function storableJson(value: unknown): string {
+  return cleaned(JSON.stringify(value));
+}
+
+/** Whether jsonb takes it to the letter. */
+export function isStorable(value: unknown): boolean {
   const text = JSON.stringify(value);
+  return cleaned(text) === text;
+}
+
+function cleaned(text: string): string {
   if (!text.includes("\\u")) return text;
   return text.replaceAll(UNSTORABLE, (all, slashes: string) =>
     // An even number of backslashes is backslashes, and the letters behind them are just letters.

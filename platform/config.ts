@@ -13,16 +13,11 @@ interface Setting<T> {
 
 const text = z.string();
 const optionalText = z.string().min(1).optional();
-const port = z.coerce
-  .number("expected a whole number from 1 to 65535")
-  .int("expected a whole number from 1 to 65535")
-  .min(1, "expected a whole number from 1 to 65535")
-  .max(65535, "expected a whole number from 1 to 65535")
-  .optional();
-const count = (fallback: number, min = 1) => {
-  const expected = `expected a whole number from ${min}`;
-  return z.coerce.number(expected).int(expected).min(min, expected).default(fallback);
-};
+const whole = (min: number, expected: string) => z.coerce.number(expected).int(expected).min(min, expected);
+const PORT = "expected a whole number from 1 to 65535";
+const port = whole(1, PORT).max(65535, PORT).optional();
+const count = (fallback: number, min = 1) =>
+  whole(min, `expected a whole number from ${min}`).default(fallback);
 const list = (fallback: string) =>
   text.default(fallback).transform((value) =>
     value

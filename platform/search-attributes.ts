@@ -18,8 +18,8 @@ const KNOWN_WITHIN_MS = 30_000;
 const ASK_AGAIN_MS = 200;
 
 /**
- * Registers search attributes that the namespace lacks, and waits until the server takes them. Idempotent. Where the right to do so is missing (Temporal
- * Cloud), one clear line says what to register.
+ * Registers search attributes that the namespace lacks, and waits until the server takes them. Idempotent. Where the
+ * right to do so is missing (Temporal Cloud), one clear line says what to register.
  */
 export async function ensureSearchAttributes(temporal: Client, namespace: string): Promise<void> {
   const { operatorService } = temporal.connection as Connection;
