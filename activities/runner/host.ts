@@ -1,7 +1,7 @@
 import type { BodyOutcome } from "../../core/body.ts";
 import type { Attempt } from "./attempt.ts";
 import type { Channel, ChannelEvents } from "./channel.ts";
-import { isFromHost, type Ended, type FromHost } from "./messages.ts";
+import { isFromHost, type Ended } from "./messages.ts";
 
 /** Three missed ticks: no new bodies for a thread that is silent so long. */
 const SILENT_MS = 800;
@@ -35,7 +35,7 @@ export class Host {
   constructor(open: (events: ChannelEvents) => Channel, events: HostEvents) {
     this.#events = events;
     this.channel = open({
-      onMessage: (message) => this.#hear(message),
+      onMessage: (message) => this.#take(message),
       onEnd: (why) => this.#ended(why),
       onOutput: (level, text) => {
         for (const attempt of this.attempts.values()) attempt.note(level, text);
@@ -94,22 +94,15 @@ export class Host {
   }
 
   /** A body can reach the channel too: what it says there may be anything, and harms nobody here. */
-  #hear(message: unknown): void {
+  #take(message: unknown): void {
     if (!isFromHost(message)) return;
-    try {
-      this.#take(message);
-    } catch {
-      // Not of the host's making.
-    }
-  }
-
-  #take(message: FromHost): void {
     if (message.t === "lines") {
       const attempt = this.attempts.get(message.n);
       if (attempt !== undefined) for (const line of message.lines) attempt.log(line);
     } else if (message.t === "end") {
       const attempt = this.attempts.get(message.n);
-      if (attempt !== undefined) this.#answered(attempt, JSON.parse(message.outcome) as BodyOutcome);
+      const outcome = parsed(message.outcome);
+      if (attempt !== undefined && outcome !== null) this.#answered(attempt, outcome);
     } else if (message.t === "started") {
       const attempt = this.attempts.get(message.n);
       if (attempt !== undefined) this.#events.onStarted(attempt);
@@ -133,5 +126,14 @@ export class Host {
     if (this.state === "ended") return;
     this.state = "ended";
     this.#events.onCrash(this, why, [...this.attempts.values()]);
+  }
+}
+
+/** Null: no JSON, so not of the host's making. */
+function parsed(text: string): BodyOutcome | null {
+  try {
+    return JSON.parse(text) as BodyOutcome;
+  } catch {
+    return null;
   }
 }
