@@ -44,7 +44,7 @@ const FULL: readonly Workload[] = [
   {
     id: "W3cron",
     shape: { kind: "clock", runs: 100, tasksPerRun: 3 },
-    repetitions: 3,
+    repetitions: 5,
     unit: "tasks/s",
   },
   {

@@ -113,14 +113,17 @@ export async function versionRows(db: Db, versions: readonly number[]): Promise<
   return rows;
 }
 
-/** A bundle's code and source map by hash. */
-export async function bundleOf(
-  db: Db,
-  hash: string,
-): Promise<{ code: string; source_map: string | null } | null> {
-  const { rows } = await db.query<{ code: string; source_map: string | null }>(
-    "select code, source_map from app.bundle where hash = $1",
-    [hash],
+export interface BundleRow {
+  readonly hash: string;
+  readonly code: string;
+  readonly source_map: string | null;
+}
+
+/** Bundles by hash, in no order; one that is not stored is left out. */
+export async function bundleRows(db: Db, hashes: readonly string[]): Promise<readonly BundleRow[]> {
+  const { rows } = await db.query<BundleRow>(
+    "select hash, code, source_map from app.bundle where hash = any($1)",
+    [hashes],
   );
-  return rows[0] ?? null;
+  return rows;
 }

@@ -1,8 +1,9 @@
+import { Batcher } from "../core/batcher.ts";
 import { Terminal } from "../core/errors.ts";
 import { poolAccount } from "../core/ids.ts";
 import { newProgress, planOf, step, type RunPlan, type RunTask } from "../core/run.ts";
 import type { Db } from "./connection.ts";
-import { bundleOf, versionRows, type FirstRow, type VersionRow } from "./runs.ts";
+import { bundleRows, versionRows, type BundleRow, type FirstRow, type VersionRow } from "./runs.ts";
 
 export interface LoadedVersion {
   readonly tasks: readonly RunTask[];
@@ -23,13 +24,25 @@ const SMALL_BYTES = 32 * 1024;
 /** Versions a process keeps at hand. They never change, so the oldest may simply be dropped. */
 const KEPT = 2000;
 
+/** Bundles in one answer: each may hold megabytes. */
+const BUNDLES_AT_ONCE = 20;
+
 /** Reads DAG versions and bundles by their never-changing keys, and keeps the versions. */
 export class Versions {
   readonly #db: Db;
   readonly #kept = new Map<number, LoadedVersion>();
+  readonly #bundles: Batcher<string, BundleRow | undefined>;
 
   constructor(db: Db) {
     this.#db = db;
+    this.#bundles = new Batcher(
+      async (hashes) => {
+        const rows = new Map((await bundleRows(db, hashes)).map((row) => [row.hash, row]));
+        return hashes.map((hash) => rows.get(hash));
+      },
+      BUNDLES_AT_ONCE,
+      (hash) => hash,
+    );
   }
 
   async load(version: number): Promise<LoadedVersion> {
@@ -59,8 +72,8 @@ export class Versions {
   }
 
   async bundle(hash: string): Promise<{ code: string; sourceMap: string | null }> {
-    const row = await bundleOf(this.#db, hash);
-    if (row === null) throw new Terminal("no_bundle", `the code ${hash} is not stored`);
+    const row = await this.#bundles.add(hash);
+    if (row === undefined) throw new Terminal("no_bundle", `the code ${hash} is not stored`);
     return { code: row.code, sourceMap: row.source_map };
   }
 }

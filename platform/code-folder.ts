@@ -26,7 +26,7 @@ export async function writeBundle(
 ): Promise<string> {
   const path = bundlePath(folder, hash);
   if (existsSync(path)) return path;
-  await mkdir(folder, { recursive: true });
+  if (!existsSync(folder)) await mkdir(folder, { recursive: true });
   if (map !== null) await replace(`${path}.map`, map);
   await replace(path, map === null ? code : `${code}\n//# sourceMappingURL=${hash}.mjs.map\n`);
   return path;

@@ -164,7 +164,7 @@ class BodyRunner implements Runner {
   #assign(): void {
     const { shared, alone, own } = this.#waiting;
     for (const attempt of shared) {
-      const host = this.#threads.pick();
+      const host = this.#threads.pick(attempt.bundle);
       if (host === null) break;
       shared.delete(attempt);
       host.give(attempt);

@@ -9,6 +9,8 @@ const EXTRA = 8;
 const HEAP_SHARE = 0.7;
 /** A thread silent for so long counts as lost for new bodies, and another is started if there is none. */
 const GROW_AFTER_MS = 1_500;
+/** So many bodies more may wait on a thread for the sake of an import: it costs its thread some milliseconds. */
+const IMPORT_WORTH = 4;
 const SURPLUS_IDLE_MS = 10_000;
 const START_MS = 60_000;
 const RESTART_DELAY_MS = 1_000;
@@ -42,9 +44,15 @@ export class Threads {
     return [...this.#hosts];
   }
 
-  /** The least loaded thread that answers; a worn one until its replacement is ready. */
-  pick(): Host | null {
-    return this.#least((host) => host.open) ?? this.#least((host) => this.#worn(host));
+  /**
+   * The least loaded thread that answers; a worn one until its replacement is ready. Where none is idle, one that has the
+   * bundle already may have a few bodies more than that.
+   */
+  pick(bundle: string): Host | null {
+    const least = this.#least((host) => host.open) ?? this.#least((host) => this.#worn(host));
+    if (least === null || least.attempts.size === 0 || least.bundles.has(bundle)) return least;
+    const knowing = this.#least((host) => host.open && host.bundles.has(bundle));
+    return knowing !== null && knowing.attempts.size <= least.attempts.size + IMPORT_WORTH ? knowing : least;
   }
 
   /** An idle thread, from now on for one body alone. */

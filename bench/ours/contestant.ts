@@ -1,5 +1,6 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Client } from "@temporalio/client";
 import type pg from "pg";
@@ -17,14 +18,15 @@ import { connectClient } from "../../platform/temporal.ts";
 import { createProcessor } from "../../processor/processor.ts";
 import { nowMs, type BenchEnv, type Contestant, type Sample, type TaskTime } from "../contestant.ts";
 import { inParallel } from "../../core/in-parallel.ts";
-import type { Workload } from "../workloads.ts";
-import { dagFiles } from "./dag-files.ts";
+import type { Shape, Workload } from "../workloads.ts";
+import { dagFiles, type DagFile } from "./dag-files.ts";
 import { post } from "./post.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const RESULT_CLIENTS = 20;
-/** How far ahead a schedule is set: its files must be stored by then. */
-const CLOCK_LEAD_MS = 45_000;
+const PAUSE_CLIENTS = 20;
+/** The DAGs of a clock wake so long before their minute: time for the run of a minute missed while they were paused. */
+const CLOCK_LEAD_MS = 40_000;
 const WAIT_MS = 180_000;
 
 interface Live {
@@ -45,7 +47,8 @@ interface RunName {
 export class Ours implements Contestant {
   readonly name = "ours";
   #live: Live | undefined;
-  #stored = new Set<string>();
+  /** Ids of workloads whose DAGs are stored. */
+  readonly #known = new Set<string>();
 
   async setUp(env: BenchEnv): Promise<void> {
     const home = join(ROOT, `.meridian/bench-${process.pid}`);
@@ -101,12 +104,7 @@ export class Ours implements Contestant {
 
   async #triggered({ id, shape }: Workload): Promise<Sample> {
     const live = this.#one();
-    const dagId = id.toLowerCase();
-    const files = dagFiles(dagId, shape, 0);
-    if (!this.#stored.has(dagId)) {
-      await this.#store(files);
-      this.#stored.add(dagId);
-    }
+    const { files } = await this.#stored(id, shape);
     const clients = shape.kind === "burst" ? shape.clients : 1;
     const runs: RunName[] = [];
     const t0 = nowMs();
@@ -118,17 +116,45 @@ export class Ours implements Contestant {
     return await this.#sample(t0, runs);
   }
 
-  /** Nothing is triggered: the clock Schedule ticks on the minute; T0 is that minute. */
+  /**
+   * Nothing is triggered: the clock Schedule ticks on the minute; T0 is that minute. The DAGs are due each minute, and
+   * paused while they must not run.
+   */
   async #clock({ id, shape }: Workload): Promise<Sample> {
+    const { files, isNew } = await this.#stored(id, shape);
+    const ids = files.map((file) => file.id);
     const dueAt = Math.ceil((Date.now() + CLOCK_LEAD_MS) / 60_000) * 60_000;
-    const files = dagFiles(`${id.toLowerCase()}_${dueAt}`, shape, dueAt);
-    await this.#store(files);
+    await sleep(dueAt - CLOCK_LEAD_MS - Date.now());
+    if (!isNew) await this.#each(ids, "unpause");
+    await this.#quiet(ids);
+    if (Date.now() >= dueAt) throw new Error("bench: the DAGs were not ready for their minute");
+    await sleep(dueAt - Date.now());
     const runId = runIdOf(dueAt - 60_000);
-    const runs = files.map((file) => ({ dagId: file.id, runId }));
-    if (Date.now() >= dueAt) throw new Error("bench: the files were stored too late for their minute");
-    await new Promise((done) => setTimeout(done, dueAt - Date.now()));
+    const runs = ids.map((dagId) => ({ dagId, runId }));
     await this.#all(runs);
-    return await this.#sample(dueAt, runs);
+    const sample = await this.#sample(dueAt, runs);
+    await this.#each(ids, "pause");
+    return sample;
+  }
+
+  async #each(dagIds: readonly string[], verb: "pause" | "unpause"): Promise<void> {
+    const { url } = this.#one();
+    await inParallel(dagIds, PAUSE_CLIENTS, async (dagId) => {
+      await post(`${url}/dags/${dagId}/${verb}`, {});
+    });
+  }
+
+  /** Until none of these DAGs has a run under way. */
+  async #quiet(dagIds: readonly string[]): Promise<void> {
+    const { pool } = this.#one();
+    for (const until = Date.now() + WAIT_MS; Date.now() < until; await sleep(500)) {
+      const { rows } = await pool.query<{ open: number }>(
+        "select count(*) as open from app.dag_run where dag_id = any($1) and state in ('queued', 'running')",
+        [dagIds],
+      );
+      if (rows[0]!.open === 0) return;
+    }
+    throw new Error("bench: earlier runs did not end in time");
   }
 
   /** Asks Temporal for nothing until all have ended, as the bare contestant: waiting there costs the server. */
@@ -140,7 +166,7 @@ export class Ours implements Contestant {
         [runs.map((run) => run.dagId), runs.map((run) => run.runId)],
       );
       if (rows[0]!.done === runs.length) return;
-      await new Promise((done) => setTimeout(done, 100));
+      await sleep(100);
     }
     throw new Error("bench: the runs did not end in time");
   }
@@ -166,10 +192,17 @@ export class Ours implements Contestant {
     return { t0, end, tasks };
   }
 
-  async #store(files: readonly { id: string; text: string }[]): Promise<void> {
+  /** The DAGs of a workload; stored by its first repetition. */
+  async #stored(id: string, shape: Shape): Promise<{ files: readonly DagFile[]; isNew: boolean }> {
     const live = this.#one();
-    for (const file of files) writeFileSync(join(live.folder, `${file.id}.ts`), file.text);
-    await live.pass();
+    const files = dagFiles(id.toLowerCase(), shape);
+    const isNew = !this.#known.has(id);
+    if (isNew) {
+      for (const file of files) writeFileSync(join(live.folder, `${file.id}.ts`), file.text);
+      await live.pass();
+      this.#known.add(id);
+    }
+    return { files, isNew };
   }
 
   #one(): Live {

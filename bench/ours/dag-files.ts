@@ -14,8 +14,8 @@ const dag = (id: string, options: string, body: string): DagFile => ({
 const MANUAL = "schedule: null, maxActiveRuns: 100";
 const FIBO = "const fibo = (n: number): number => (n < 2 ? n : fibo(n - 1) + fibo(n - 2));";
 
-/** The DAGs of a workload, as an author would write them. `dueAt` (epoch ms) is for those due by schedule. */
-export function dagFiles(id: string, shape: Shape, dueAt: number): readonly DagFile[] {
+/** The DAGs of a workload, as an author would write them. */
+export function dagFiles(id: string, shape: Shape): readonly DagFile[] {
   switch (shape.kind) {
     case "empty":
       return [dag(id, MANUAL, "")];
@@ -47,15 +47,13 @@ export function dagFiles(id: string, shape: Shape, dueAt: number): readonly DagF
       ];
     case "burst":
       return roots(id, shape.runs, shape.tasksPerRun, MANUAL);
-    case "clock": {
-      const start = new Date(dueAt - 60_000).toISOString();
+    case "clock":
       return roots(
         id,
         shape.runs,
         shape.tasksPerRun,
-        `schedule: "* * * * *", startDate: "${start}", endDate: "${start}"`,
+        'schedule: "* * * * *", startDate: "2026-01-01", catchup: false',
       );
-    }
   }
 }
 
