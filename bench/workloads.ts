@@ -38,7 +38,7 @@ const FULL: readonly Workload[] = [
   {
     id: "W3",
     shape: { kind: "burst", runs: 100, tasksPerRun: 3, clients: 20 },
-    repetitions: 9,
+    repetitions: 21,
     unit: "tasks/s",
   },
   {
