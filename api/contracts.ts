@@ -106,6 +106,8 @@ export type Timetable = z.infer<typeof Timetable>;
 export const GraphTask = z
   .object({
     id: z.string(),
+    label: z.string().openapi({ description: "Empty: the id" }),
+    group: z.string().nullable().openapi({ description: "Id of the innermost group around it" }),
     triggerRule: z.enum(TRIGGER_RULES),
     retries: z.int(),
     retryDelayMs: z.number(),
@@ -117,7 +119,8 @@ export const GraphTask = z
     priorityWeight: z.int(),
     queue: z.string(),
     isolation: z.enum(["shared", "own"]),
-    doc: z.string(),
+    templates: z.record(z.string(), z.unknown()),
+    doc: z.string().openapi({ description: "Markdown" }),
   })
   .openapi("GraphTask");
 export type GraphTask = z.infer<typeof GraphTask>;
@@ -127,8 +130,24 @@ const GraphEdge = z
   .object({ from: z.string(), to: z.string(), inputs: z.array(z.string()) })
   .openapi("GraphEdge");
 
+const GraphGroup = z
+  .object({
+    id: z.string(),
+    label: z.string().openapi({ description: "Empty: the id" }),
+    parent: z.string().nullable().openapi({ description: "Id of the group around it" }),
+    doc: z.string().openapi({ description: "Markdown" }),
+  })
+  .openapi("GraphGroup");
+export type GraphGroup = z.infer<typeof GraphGroup>;
+
 export const Graph = z
   .object({
+    doc: z.string().openapi({ description: "Markdown" }),
+    params: z
+      .record(z.string(), z.unknown())
+      .nullable()
+      .openapi({ description: "JSON Schema of what a trigger may pass as `conf`; null: anything" }),
+    groups: z.array(GraphGroup).openapi({ description: "A group stands behind the one around it" }),
     tasks: z.array(GraphTask).openapi({ description: "In definition order" }),
     edges: z.array(GraphEdge),
     timetable: Timetable,

@@ -128,8 +128,15 @@ function shapeGraph(graph: SerialGraph): Graph {
       inputs: Object.keys(task.inputs).filter((name) => task.inputs[name] === from),
     })),
   );
+  const groupId = (group: number | null): string | null => (group === null ? null : graph.groups[group]!.id);
   return {
-    tasks: graph.tasks.map(({ upstream: _upstream, inputs: _inputs, ...options }) => options),
+    doc: graph.doc,
+    params: graph.params,
+    groups: graph.groups.map((group) => ({ ...group, parent: groupId(group.parent) })),
+    tasks: graph.tasks.map(({ upstream: _upstream, inputs: _inputs, ...options }) => ({
+      ...options,
+      group: groupId(options.group),
+    })),
     edges,
     timetable: graph.timetable,
     startDate: graph.startDate,

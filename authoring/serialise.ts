@@ -31,7 +31,8 @@ export function serialise(
   return {
     format: GRAPH_FORMAT,
     dagId,
-    description: [options.description, options.doc].filter((text) => text !== "").join("\n\n"),
+    description: options.description,
+    doc: options.doc,
     owner: options.owner,
     tags: options.tags,
     timetable: within('option "schedule"', () => timetableOf(options.schedule, zone)),
@@ -40,6 +41,8 @@ export function serialise(
     endDate: endAt === null ? null : isoOf(endAt),
     catchup: options.catchup,
     maxActiveRuns: options.maxActiveRuns,
+    params: null,
+    groups: [],
     tasks: serial,
   };
 }
@@ -59,6 +62,8 @@ function checkSize(tasks: readonly SerialTask[]): void {
 function serialTask({ id, options, inputs, upstream }: DraftTask): SerialTask {
   return {
     id,
+    label: "",
+    group: null,
     upstream: [...upstream].sort((a, b) => a - b),
     inputs,
     triggerRule: options.triggerRule,
@@ -72,6 +77,7 @@ function serialTask({ id, options, inputs, upstream }: DraftTask): SerialTask {
     priorityWeight: options.priorityWeight,
     queue: options.queue,
     isolation: options.isolation,
+    templates: {},
     doc: options.doc,
   };
 }

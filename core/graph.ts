@@ -12,6 +12,8 @@ export interface SerialGraph {
   readonly format: typeof GRAPH_FORMAT;
   readonly dagId: string;
   readonly description: string;
+  /** Markdown. */
+  readonly doc: string;
   readonly owner: string;
   readonly tags: readonly string[];
   readonly timetable: Timetable;
@@ -23,12 +25,31 @@ export interface SerialGraph {
   readonly endDate: string | null;
   readonly catchup: boolean;
   readonly maxActiveRuns: number;
+  /** JSON Schema of what a trigger may pass as `conf`; null: anything. */
+  readonly params: Readonly<Record<string, unknown>> | null;
+  /** In definition order, so that a group stands behind the one around it. */
+  readonly groups: readonly SerialGroup[];
   /** In definition order; a task's position is its number in the run (`RunState.cells`). */
   readonly tasks: readonly SerialTask[];
 }
 
+/** Tasks shown, cleared and marked as one. */
+export interface SerialGroup {
+  readonly id: string;
+  /** Position of the group around it, or null. */
+  readonly parent: number | null;
+  /** What people read instead of the id; empty: the id. */
+  readonly label: string;
+  /** Markdown. */
+  readonly doc: string;
+}
+
 export interface SerialTask {
   readonly id: string;
+  /** What people read instead of the id; empty: the id. */
+  readonly label: string;
+  /** Position of the innermost group around it, or null. */
+  readonly group: number | null;
   /** Positions of the tasks this one waits for (data and order edges alike), ascending, distinct. */
   readonly upstream: readonly number[];
   /** Names of inputs to the upstream positions that feed them: `{ rows: 0 }`. */
@@ -49,5 +70,8 @@ export interface SerialTask {
   /** Task queue profile: which workers take it. */
   readonly queue: string;
   readonly isolation: "shared" | "own";
+  /** Texts with `{{ … }}`, rendered for each try. */
+  readonly templates: Readonly<Record<string, unknown>>;
+  /** Markdown. */
   readonly doc: string;
 }

@@ -28,11 +28,13 @@ test("types: contracts say what rows and graphs say", () => {
   // @ts-expect-error a missing field is a difference
   same<{ a: 1 }, { a: 1; b: 2 }>(true);
 
-  same<contracts.GraphTask, Omit<SerialTask, "upstream" | "inputs">>(true);
+  same<contracts.GraphTask, Omit<SerialTask, "upstream" | "inputs" | "group"> & { group: string | null }>(
+    true,
+  );
   same<contracts.Timetable, Timetable>(true);
   same<
-    Omit<contracts.Graph, "tasks" | "edges">,
-    Omit<SerialGraph, "format" | "zone" | "dagId" | "description" | "owner" | "tags" | "tasks">
+    Omit<contracts.Graph, "tasks" | "edges" | "groups">,
+    Omit<SerialGraph, "format" | "zone" | "dagId" | "description" | "owner" | "tags" | "tasks" | "groups">
   >(true);
   same<contracts.TriggeredRun["state"], TriggeredRun["state"]>(true);
   same<Parameters<MeridianClient["pause"]>[2], contracts.PauseState["reason"]>(true);

@@ -30,6 +30,9 @@ describe("A1: a DAG becomes a serial graph", () => {
       format: 1,
       dagId: "plain",
       description: "",
+      doc: "",
+      params: null,
+      groups: [],
       owner: "",
       tags: [],
       timetable: { kind: "manual" },
@@ -41,6 +44,9 @@ describe("A1: a DAG becomes a serial graph", () => {
       tasks: [
         {
           id: "only",
+          label: "",
+          group: null,
+          templates: {},
           upstream: [],
           inputs: {},
           triggerRule: "all_success",
@@ -104,7 +110,8 @@ describe("A1: a DAG becomes a serial graph", () => {
       endDate: "2026-02-01T00:00:00Z",
       catchup: true,
       maxActiveRuns: 3,
-      description: "Short.\n\nLong.",
+      description: "Short.",
+      doc: "Long.",
       owner: "ana",
       tags: ["x", "y"],
     });

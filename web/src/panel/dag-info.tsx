@@ -9,6 +9,7 @@ export function DagInfo({ dag }: { readonly dag: DagDetail }) {
     <>
       <PanelHead dagId={dag.dagId} title="About this DAG" />
       {dag.description !== "" && <p className="prose">{dag.description}</p>}
+      {graph !== null && graph.doc !== "" && <p className="prose">{graph.doc}</p>}
       <dl className="facts">
         <dt>Schedule</dt>
         <dd>{dag.schedule}</dd>
