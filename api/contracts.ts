@@ -138,7 +138,6 @@ const GraphGroup = z
     doc: z.string().openapi({ description: "Markdown" }),
   })
   .openapi("GraphGroup");
-export type GraphGroup = z.infer<typeof GraphGroup>;
 
 export const Graph = z
   .object({

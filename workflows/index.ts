@@ -1,3 +1,4 @@
 /** All workflow types of the bundle. */
+import "./short-stacks.ts";
 export { clock } from "./clock.ts";
 export { dagRun } from "./dag-run.ts";

@@ -4,11 +4,14 @@ import { pathToFileURL } from "node:url";
 import { bundlePath, writeBundle } from "../../platform/code-folder.ts";
 import type { BodyJob } from "./types.ts";
 
+const LOOK_AGAIN_MS = 1_000;
+
 /** Bundles as files that a thread can import; each is loaded once per process, and not at all when its file is there. */
 export class CodeFiles {
   readonly #folder: string;
   readonly #ready = new Map<string, Promise<string>>();
-  readonly #written = new Set<string>();
+  /** When each was last seen there. */
+  readonly #seenAt = new Map<string, number>();
 
   constructor(folder: string) {
     this.#folder = folder;
@@ -22,17 +25,24 @@ export class CodeFiles {
   /** File URL of the bundle, written if need be. */
   urlOf(hash: string, load: BodyJob["loadBundle"]): Promise<string> {
     let ready = this.#ready.get(hash);
-    // Someone may have emptied the folder.
-    if (ready === undefined || (this.#written.has(hash) && !existsSync(bundlePath(this.#folder, hash)))) {
+    if (ready === undefined || this.#isGone(hash)) {
       ready = this.#prepare(hash, load);
       this.#ready.set(hash, ready);
-      this.#written.delete(hash);
+      this.#seenAt.delete(hash);
       ready.then(
-        () => this.#written.add(hash),
+        () => this.#seenAt.set(hash, performance.now()),
         () => this.#ready.delete(hash),
       );
     }
     return ready;
+  }
+
+  /** Someone may have emptied the folder. */
+  #isGone(hash: string): boolean {
+    const seenAt = this.#seenAt.get(hash);
+    if (seenAt === undefined || performance.now() - seenAt < LOOK_AGAIN_MS) return false;
+    this.#seenAt.set(hash, performance.now());
+    return !existsSync(bundlePath(this.#folder, hash));
   }
 
   async #prepare(hash: string, load: BodyJob["loadBundle"]): Promise<string> {
