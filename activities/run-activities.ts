@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import { runInfoOf } from "../client/opening.ts";
 import { Terminal } from "../core/errors.ts";
@@ -17,6 +18,9 @@ export interface RunActivitiesDeps {
   /** A pass of the allocator is wanted. */
   readonly wantPass: () => void;
 }
+
+/** Of runs that end within so long of each other, the later ones share a statement. */
+const CLOSE_REST_MS = 50;
 
 interface Advance {
   readonly run: number;
@@ -55,6 +59,7 @@ export function createRunActivities(deps: RunActivitiesDeps): RunActivities {
     },
     100,
     runOf,
+    async () => await sleep(CLOSE_REST_MS, undefined, { ref: false }),
   );
 
   return {

@@ -51,7 +51,9 @@ export function serialise(
 const LARGEST_CHARS = 1_500_000;
 
 function checkSize(tasks: readonly SerialTask[]): void {
-  const chars = JSON.stringify(tasks.map((task) => ({ ...task, doc: "" }))).length;
+  const chars = JSON.stringify(
+    tasks.map(({ doc: _doc, label: _label, group: _group, templates: _templates, ...carried }) => carried),
+  ).length;
   if (chars <= LARGEST_CHARS) return;
   throw new DefinitionError(
     "graph_too_large",

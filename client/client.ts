@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { Batcher } from "../core/batcher.ts";
 import { isoOf } from "../core/calendar/dates.ts";
 import { intervalFor } from "../core/calendar/plan.ts";
@@ -28,9 +29,23 @@ const START_MS = 5_000;
 /** Triggers in one statement. Small, since it holds the places of its DAGs meanwhile. */
 const MADE = 50;
 
+/** Of triggers that come within so long of each other, the later ones share statements. */
+const MAKE_REST_MS = 15;
+
 export function createClient(deps: ClientDeps): MeridianClient {
-  const dags = new Batcher<string, DagRow | null>(async (ids) => await dagsOf(deps.pool, ids), MADE);
-  const making = new Batcher<NewRun, CreatedRun>(async (runs) => await createRuns(deps.pool, runs), MADE);
+  const rest = async (): Promise<void> => await sleep(MAKE_REST_MS, undefined, { ref: false });
+  const dags = new Batcher<string, DagRow | null>(
+    async (ids) => await dagsOf(deps.pool, ids),
+    MADE,
+    (id) => id,
+    rest,
+  );
+  const making = new Batcher<NewRun, CreatedRun>(
+    async (runs) => await createRuns(deps.pool, runs),
+    MADE,
+    (run) => run,
+    rest,
+  );
   return {
     async trigger(request) {
       checkDate(request.logicalAt);

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { WorkflowExecutionAlreadyStartedError, type Client } from "@temporalio/client";
 import { TypedSearchAttributes } from "@temporalio/common";
 import { Batcher } from "../core/batcher.ts";
@@ -26,6 +27,8 @@ export interface RunToStart extends DagRunInput {
 
 /** Runs marked as started in one statement. */
 const MARKED = 500;
+/** Nobody waits for the mark: the runs of a burst share it. */
+const MARK_REST_MS = 100;
 
 /** Starts the workflows of runs and keeps the versions that their inputs are made of. */
 export class RunStarter {
@@ -36,10 +39,15 @@ export class RunStarter {
   constructor(deps: StarterDeps) {
     this.#deps = deps;
     this.versions = new Versions(deps.pool);
-    this.#marks = new Batcher(async (runs) => {
-      await runsStarted(deps.pool, runs);
-      return runs.map(() => undefined);
-    }, MARKED);
+    this.#marks = new Batcher(
+      async (runs) => {
+        await runsStarted(deps.pool, runs);
+        return runs.map(() => undefined);
+      },
+      MARKED,
+      (run) => run,
+      async () => await sleep(MARK_REST_MS, undefined, { ref: false }),
+    );
   }
 
   /** What starts a run that was just made: with its first step taken, where its making did that. */

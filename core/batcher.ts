@@ -21,21 +21,25 @@ export class Batcher<In, Out> {
   readonly #perform: (batch: readonly In[]) => Promise<readonly Out[]>;
   readonly #limit: number;
   readonly #keyOf: (item: In) => unknown;
+  readonly #rest: (() => Promise<unknown>) | undefined;
   #waiting: Entry<In, Out>[] = [];
   #busy = false;
 
   /**
    * `perform` answers in the order of its batch. `limit`: items in one call at the most. `keyOf`: of items with the same
-   * key in one call only the last is performed, and answers for all; default: each is its own.
+   * key in one call only the last is performed, and answers for all; default: each is its own. `rest`: waited for
+   * after each call, so that in a burst fewer calls carry more; what comes alone does not wait.
    */
   constructor(
     perform: (batch: readonly In[]) => Promise<readonly Out[]>,
     limit: number,
     keyOf: (item: In) => unknown = (item) => item,
+    rest?: () => Promise<unknown>,
   ) {
     this.#perform = perform;
     this.#limit = limit;
     this.#keyOf = keyOf;
+    this.#rest = rest;
   }
 
   async add(item: In): Promise<Out> {
@@ -58,6 +62,7 @@ export class Batcher<In, Out> {
         if (batch.length > 1 && isRefusal(error)) await this.#alone(batch);
         else for (const entry of batch) entry.reject(error);
       }
+      await this.#rest?.();
     }
     this.#busy = false;
   }

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { Batcher } from "../../core/batcher.ts";
 
 describe("core/batcher", () => {
@@ -15,6 +15,28 @@ describe("core/batcher", () => {
       2, 4, 6, 8, 10,
     ]);
     expect(batches).toEqual([[1], [2, 3, 4], [5]]);
+  });
+
+  it("a burst gathers while it rests: what comes after a call waits for the rest and goes together", async () => {
+    const batches: number[][] = [];
+    const gates: (() => void)[] = [];
+    const batcher = new Batcher<number, number>(
+      async (batch) => {
+        batches.push([...batch]);
+        return [...batch];
+      },
+      10,
+      (n) => n,
+      async () => await new Promise<void>((resolve) => gates.push(resolve)),
+    );
+    await batcher.add(1);
+    await vi.waitFor(() => expect(gates).toHaveLength(1));
+    const later = [2, 3].map(async (n) => await batcher.add(n));
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(batches).toEqual([[1]]);
+    gates[0]!();
+    expect(await Promise.all(later)).toEqual([2, 3]);
+    expect(batches).toEqual([[1], [2, 3]]);
   });
 
   it("repeats: of items with one key the last is performed, and answers for all", async () => {
