@@ -120,8 +120,8 @@ export const SETTINGS = {
   threads: setting("MERIDIAN_THREADS", count(2), "2", "runner threads for task bodies"),
   activities: setting(
     "MERIDIAN_MAX_TRIES",
-    count(200),
-    "200",
+    count(500),
+    "500",
     "tries at the same time in one worker process",
   ),
   cachedRuns: setting("MERIDIAN_CACHED_RUNS", count(1000), "1000", "runs kept in a worker's memory"),
