@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { Batcher } from "../core/batcher.ts";
 import { isoOf } from "../core/calendar/dates.ts";
 import { intervalFor } from "../core/calendar/plan.ts";
@@ -33,7 +32,7 @@ const MADE = 50;
 const MAKE_REST_MS = 15;
 
 export function createClient(deps: ClientDeps): MeridianClient {
-  const rest = async (): Promise<void> => await sleep(MAKE_REST_MS, undefined, { ref: false });
+  const rest = async () => await new Promise((resolve) => setTimeout(resolve, MAKE_REST_MS));
   const dags = new Batcher<string, DagRow | null>(
     async (ids) => await dagsOf(deps.pool, ids),
     MADE,

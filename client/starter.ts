@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { WorkflowExecutionAlreadyStartedError, type Client } from "@temporalio/client";
 import { TypedSearchAttributes } from "@temporalio/common";
 import { Batcher } from "../core/batcher.ts";
@@ -46,7 +45,7 @@ export class RunStarter {
       },
       MARKED,
       (run) => run,
-      async () => await sleep(MARK_REST_MS, undefined, { ref: false }),
+      async () => await new Promise((resolve) => setTimeout(resolve, MARK_REST_MS)),
     );
   }
 
