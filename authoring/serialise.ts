@@ -5,6 +5,7 @@ import type { Timetable } from "../core/calendar/timetable.ts";
 import { DefinitionError } from "../core/errors.ts";
 import { GRAPH_FORMAT } from "../core/graph.ts";
 import type { SerialGraph, SerialTask } from "../core/graph.ts";
+import { runTaskOf } from "../core/run.ts";
 import type { DraftTask } from "./builder.ts";
 import { DURATION_RULE, parseDuration } from "./duration.ts";
 import { within } from "./options.ts";
@@ -51,9 +52,7 @@ export function serialise(
 const LARGEST_CHARS = 1_500_000;
 
 function checkSize(tasks: readonly SerialTask[]): void {
-  const chars = JSON.stringify(
-    tasks.map(({ doc: _doc, label: _label, group: _group, templates: _templates, ...carried }) => carried),
-  ).length;
+  const chars = JSON.stringify(tasks.map(runTaskOf)).length;
   if (chars <= LARGEST_CHARS) return;
   throw new DefinitionError(
     "graph_too_large",

@@ -28,6 +28,26 @@ export type RunTask = Pick<
   | "isolation"
 >;
 
+/** Only what a run needs: it is kept in the run's history. */
+export function runTaskOf(task: RunTask): RunTask {
+  return {
+    id: task.id,
+    upstream: task.upstream,
+    inputs: task.inputs,
+    triggerRule: task.triggerRule,
+    retries: task.retries,
+    retryDelayMs: task.retryDelayMs,
+    retryFactor: task.retryFactor,
+    retryMaxDelayMs: task.retryMaxDelayMs,
+    executionTimeoutMs: task.executionTimeoutMs,
+    pool: task.pool,
+    poolSlots: task.poolSlots,
+    priorityWeight: task.priorityWeight,
+    queue: task.queue,
+    isolation: task.isolation,
+  };
+}
+
 export interface RunPlan {
   readonly tasks: readonly RunTask[];
   /** Positions of the tasks that wait for each task. */

@@ -1,7 +1,7 @@
 import { Batcher } from "../core/batcher.ts";
 import { Terminal } from "../core/errors.ts";
 import { poolAccount } from "../core/ids.ts";
-import { newProgress, planOf, step, type RunPlan, type RunTask } from "../core/run.ts";
+import { newProgress, planOf, runTaskOf, step, type RunPlan, type RunTask } from "../core/run.ts";
 import type { Db } from "./connection.ts";
 import { bundleRows, versionRows, type BundleRow, type FirstRow, type VersionRow } from "./runs.ts";
 
@@ -35,14 +35,10 @@ export class Versions {
 
   constructor(db: Db) {
     this.#db = db;
-    this.#bundles = new Batcher(
-      async (hashes) => {
-        const rows = new Map((await bundleRows(db, hashes)).map((row) => [row.hash, row]));
-        return hashes.map((hash) => rows.get(hash));
-      },
-      BUNDLES_AT_ONCE,
-      (hash) => hash,
-    );
+    this.#bundles = new Batcher(async (hashes) => {
+      const rows = new Map((await bundleRows(db, hashes)).map((row) => [row.hash, row]));
+      return hashes.map((hash) => rows.get(hash));
+    }, BUNDLES_AT_ONCE);
   }
 
   async load(version: number): Promise<LoadedVersion> {
@@ -95,25 +91,5 @@ function loadedOf(row: VersionRow): LoadedVersion {
     zone: row.graph.zone,
     first,
     isSmall: Buffer.byteLength(JSON.stringify(tasks)) <= SMALL_BYTES,
-  };
-}
-
-/** Only what a run needs: it is kept in the run's history. */
-function runTaskOf(task: RunTask): RunTask {
-  return {
-    id: task.id,
-    upstream: task.upstream,
-    inputs: task.inputs,
-    triggerRule: task.triggerRule,
-    retries: task.retries,
-    retryDelayMs: task.retryDelayMs,
-    retryFactor: task.retryFactor,
-    retryMaxDelayMs: task.retryMaxDelayMs,
-    executionTimeoutMs: task.executionTimeoutMs,
-    pool: task.pool,
-    poolSlots: task.poolSlots,
-    priorityWeight: task.priorityWeight,
-    queue: task.queue,
-    isolation: task.isolation,
   };
 }

@@ -4,6 +4,7 @@ import { pathToFileURL } from "node:url";
 import { bundlePath, writeBundle } from "../../platform/code-folder.ts";
 import type { BodyJob } from "./types.ts";
 
+/** Between two looks whether a bundle is still there: each try asks for one. */
 const LOOK_AGAIN_MS = 1_000;
 
 /** Bundles as files that a thread can import; each is loaded once per process, and not at all when its file is there. */
