@@ -64,6 +64,10 @@ export type Run = z.infer<typeof Run>;
 export const RunList = z.object({ runs: z.array(Run), before: z.string().nullable() }).openapi("RunList");
 export type RunList = z.infer<typeof RunList>;
 
+/** What is wrong with a DAG though it runs, such as versions that pile up. `code` is stable. */
+export const DagWarning = z.object({ code: z.string(), message: z.string() }).openapi("DagWarning");
+export type DagWarning = z.infer<typeof DagWarning>;
+
 const LastRun = z.object({ runId: z.string(), state: RunState, logicalDate: instant }).openapi("LastRun");
 
 export type LastRun = z.infer<typeof LastRun>;
@@ -80,6 +84,7 @@ export const DagSummary = z
     pausedBy: z.string().nullable(),
     active: z.boolean().openapi({ description: "false: its file is gone or defines it no more" }),
     nextDueAt: optionalInstant,
+    nextInterval: Interval.nullable().openapi({ description: "Of the run due at `nextDueAt`" }),
     version: z.int().nullable(),
     lastRuns: z.array(LastRun).openapi({ description: "At most 10, newest last" }),
     importError: z.boolean(),
@@ -158,14 +163,59 @@ export const Graph = z
   .openapi("Graph");
 export type Graph = z.infer<typeof Graph>;
 
-const DagVersion = z
+export const DagVersion = z
   .object({ number: z.int(), hash: z.string(), file: z.string(), createdAt: instant })
   .openapi("DagVersion");
+export type DagVersion = z.infer<typeof DagVersion>;
+
+/** A page of versions, newest first. `before` asks for the next (older) page; null: no more. */
+export const VersionList = z
+  .object({ versions: z.array(DagVersion), before: z.int().nullable() })
+  .openapi("VersionList");
+export type VersionList = z.infer<typeof VersionList>;
+
+const SourceFile = z.object({ path: z.string(), source: z.string() }).openapi("SourceFile");
+
+/** A version with its TypeScript sources, the DAG's own file first. */
+export const VersionDetail = DagVersion.extend({ graph: Graph, sources: z.array(SourceFile) }).openapi(
+  "VersionDetail",
+);
+export type VersionDetail = z.infer<typeof VersionDetail>;
+
+const Change = z.enum(["added", "removed", "changed"]).openapi("Change");
+
+/** `before` or `after` is missing where the field was. */
+const FieldChange = z
+  .object({ field: z.string(), before: z.unknown(), after: z.unknown() })
+  .openapi("FieldChange");
+export type FieldChange = z.infer<typeof FieldChange>;
+
+/** Lines begin with " ", "-" or "+", as in a unified diff; starts count from 1. */
+const Hunk = z
+  .object({ beforeStart: z.int(), afterStart: z.int(), lines: z.array(z.string()) })
+  .openapi("Hunk");
+
+/** What changed from version `from` to version `to`; what stayed is left out. */
+export const VersionDiff = z
+  .object({
+    from: DagVersion,
+    to: DagVersion,
+    dag: z.array(FieldChange).openapi({ description: "Options of the DAG" }),
+    groups: z.array(z.object({ id: z.string(), change: Change, fields: z.array(FieldChange) })),
+    tasks: z.array(z.object({ id: z.string(), change: Change, fields: z.array(FieldChange) })),
+    edges: z.array(
+      z.object({ from: z.string(), to: z.string(), change: Change, fields: z.array(FieldChange) }),
+    ),
+    sources: z.array(z.object({ path: z.string(), change: Change, hunks: z.array(Hunk) })),
+  })
+  .openapi("VersionDiff");
+export type VersionDiff = z.infer<typeof VersionDiff>;
 
 export const DagDetail = DagSummary.extend({
   file: z.string(),
   graph: Graph.nullable().openapi({ description: "Of the current version" }),
   versions: z.array(DagVersion).openapi({ description: "Newest first, at most 100" }),
+  warnings: z.array(DagWarning),
   uncovered: z.unknown().openapi({
     description: "The stretch that a change of timetable left without a run, or null",
   }),
@@ -266,6 +316,10 @@ export const Try = z
     endedAt: optionalInstant,
     error: BodyError.nullable(),
     output: z.unknown(),
+    stored: z
+      .object({ bytes: z.int(), href: z.string() })
+      .nullable()
+      .openapi({ description: "An output too large to stand here: its JSON is read from `href`" }),
   })
   .openapi("Try");
 export type Try = z.infer<typeof Try>;
@@ -334,6 +388,52 @@ export type ImportError = z.infer<typeof ImportError>;
 
 export const ImportErrorList = z.object({ errors: z.array(ImportError) }).openapi("ImportErrorList");
 export type ImportErrorList = z.infer<typeof ImportErrorList>;
+
+/** A file of the DAG folder as the processor last saw it. */
+export const DagFile = z
+  .object({
+    file: z.string(),
+    dagIds: z.array(z.string()),
+    checkedAt: optionalInstant.openapi({ description: "When it was last imported" }),
+    storedAt: optionalInstant.openapi({ description: "When an import last changed what is stored" }),
+    importMs: z.number().nullable().openapi({ description: "Length of its last import" }),
+    queueMs: z.number().nullable().openapi({ description: "How long its last change waited for its import" }),
+    error: ImportError.nullable(),
+    warnings: z.array(DagWarning),
+  })
+  .openapi("DagFile");
+export type DagFile = z.infer<typeof DagFile>;
+
+/** A page of files by name. `after` asks for the next page; null: no more. */
+export const DagFileList = z
+  .object({ files: z.array(DagFile), total: z.int(), after: z.string().nullable() })
+  .openapi("DagFileList");
+export type DagFileList = z.infer<typeof DagFileList>;
+
+/** Runs that are to come, if the DAG stays as it is. */
+export const NextRuns = z
+  .object({ runs: z.array(z.object({ logicalDate: instant, interval: Interval, dueAt: instant })) })
+  .openapi("NextRuns");
+export type NextRuns = z.infer<typeof NextRuns>;
+
+const Count = z.object({ name: z.string(), dags: z.int() });
+
+/** What the active DAGs can be filtered by, with how many each keeps; by name. */
+export const DagFacets = z.object({ tags: z.array(Count), owners: z.array(Count) }).openapi("DagFacets");
+export type DagFacets = z.infer<typeof DagFacets>;
+
+/**
+ * The data of an event `changes` of `GET /events`: what is new since the last one, coalesced. An event `reload` says
+ * that changes may have been missed: ask for everything anew.
+ */
+export const Changes = z
+  .object({
+    runs: z.array(Run),
+    cells: z.array(z.object({ dagId: z.string(), runId: z.string(), cells: z.array(Cell) })),
+    dags: z.array(z.string()).openapi({ description: "DAGs paused, unpaused, or with a new version" }),
+  })
+  .openapi("Changes");
+export type Changes = z.infer<typeof Changes>;
 
 export const PauseState = z
   .object({ dagId: z.string(), paused: z.boolean(), reason: z.string().nullable() })

@@ -86,6 +86,7 @@ export const dagRoutes = (deps: AppDeps) => {
         file: row.file,
         graph: graph === null ? null : shapeGraph(graph),
         versions: versions.map(({ created_at, ...version }) => ({ ...version, createdAt: iso(created_at) })),
+        warnings: [],
         uncovered: row.uncovered,
       };
       return c.json(body, 200);
@@ -114,6 +115,7 @@ const shapeDag = (row: DagRow, runs: readonly LastRunRow[]): DagSummary => ({
   pausedBy: row.paused_by,
   active: row.active,
   nextDueAt: isoOrNull(row.next_due_at),
+  nextInterval: null,
   version: row.version_number,
   lastRuns: runs.map((run) => ({ runId: run.run_id, state: run.state, logicalDate: iso(run.logical_at) })),
   importError: row.import_error,

@@ -71,6 +71,7 @@ const shapeTry = (row: TryRow): Try => ({
   endedAt: isoOrNull(row.ended_at),
   error: row.error === null ? null : shapeError(row.error),
   output: row.output,
+  stored: null,
 });
 
 const shapeError = (error: NonNullable<TryRow["error"]>): NonNullable<Try["error"]> => ({
