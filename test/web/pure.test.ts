@@ -1,13 +1,21 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Grid } from "../../api/contracts.ts";
-import { RUN_STATES, TASK_STATES } from "../../core/states.ts";
+import { RUN_STATES, RUN_TYPES, TASK_STATES } from "../../core/states.ts";
 import { formatLine } from "../../platform/logs/format.ts";
 import { buildModel, loudest, runDuration } from "../../web/src/grid/model.ts";
 import { ticksOf } from "../../web/src/grid/ticks.ts";
 import { moveCursor } from "../../web/src/grid/use-grid-cursor.ts";
 import { parseLog } from "../../web/src/log/lines.ts";
-import { DAG_FILTERS, SPANS, formatRoute, parseRoute, type Route } from "../../web/src/routing/route.ts";
+import {
+  DAG_FILTERS,
+  LOG_LEVELS,
+  SPANS,
+  VIEWS,
+  formatRoute,
+  parseRoute,
+  type Route,
+} from "../../web/src/routing/route.ts";
 import {
   formatDuration,
   formatInstant,
@@ -28,27 +36,55 @@ describe("URL", () => {
     text.filter((s) => s !== ""),
     { nil: null },
   );
+  const names = fc.array(
+    text.filter((s) => s !== ""),
+    { maxLength: 3 },
+  );
   const number = fc.option(fc.nat({ max: 999_999_999 }), { nil: null });
   const place = fc.oneof(
-    fc.record({ page: fc.constant("dags" as const), search: text, filter: fc.constantFrom(...DAG_FILTERS) }),
+    fc.record({
+      page: fc.constant("dags" as const),
+      list: fc.record({
+        search: text,
+        filter: fc.constantFrom(...DAG_FILTERS),
+        tags: names,
+        owner: some,
+        state: fc.option(fc.constantFrom(...RUN_STATES), { nil: null }),
+        withError: fc.boolean(),
+      }),
+    }),
     fc.record({
       page: fc.constant("dag" as const),
       dagId: text.filter((s) => s !== "" && s !== "." && s !== ".."),
       view: fc.record({
+        show: fc.constantFrom(...VIEWS),
         span: fc.constantFrom(...SPANS),
         before: some,
         runId: some,
         taskId: some,
+        groupId: some,
         mapIndex: number,
         tryNumber: number,
         tasks: text,
+        folded: names,
+        find: text,
+        level: fc.constantFrom(...LOG_LEVELS),
+        line: number,
+        version: number,
+        against: number,
+        path: some,
       }),
     }),
     fc.record({
       page: fc.constant("runs" as const),
-      state: fc.option(fc.constantFrom(...RUN_STATES), { nil: null }),
+      list: fc.record({
+        state: fc.option(fc.constantFrom(...RUN_STATES), { nil: null }),
+        type: fc.option(fc.constantFrom(...RUN_TYPES), { nil: null }),
+        dagId: some,
+      }),
     }),
     fc.constant({ page: "pools" as const }),
+    fc.record({ page: fc.constant("files" as const), search: text, withError: fc.boolean() }),
     fc.record({ page: fc.constant("import-errors" as const), file: some }),
   );
   const route: fc.Arbitrary<Route> = fc.record({

@@ -1,19 +1,22 @@
-import { useEffect, useState } from "react";
+import { Suspense, lazy, useEffect, useState } from "react";
 import { useDag } from "./api/queries.ts";
 import { DagPage } from "./dag/dag-page.tsx";
 import { DagListPage } from "./dags/dag-list-page.tsx";
 import { ImportErrorsPage } from "./imports/import-errors-page.tsx";
 import { PoolsPage } from "./pools/pools-page.tsx";
 import { Link } from "./routing/link.tsx";
-import type { Place } from "./routing/route.ts";
+import { ALL_DAGS, type Place } from "./routing/route.ts";
 import { useRoute } from "./routing/use-route.ts";
 import { RunsPage } from "./runs/runs-page.tsx";
 import { AwayBanner } from "./shell/away-banner.tsx";
 import { Header } from "./shell/header.tsx";
 import { KeyHelp } from "./shell/key-help.tsx";
 import { ZoneProvider } from "./time/zone.tsx";
-import { Notice } from "./ui/notice.tsx";
+import { Loading, Notice } from "./ui/notice.tsx";
 import { useKeys } from "./ui/use-keys.ts";
+
+// Not what most come for: these stay out of the first load.
+const FilesPage = lazy(async () => ({ default: (await import("./files/files-page.tsx")).FilesPage }));
 
 export function App() {
   const { place } = useRoute();
@@ -31,7 +34,9 @@ export function App() {
       <Header dagZone={dagZone} onHelp={() => setHelp(true)} />
       <AwayBanner />
       <main className={`page page-${place.page}`}>
-        <Page place={place} />
+        <Suspense fallback={<Loading what="the page" />}>
+          <Page place={place} />
+        </Suspense>
       </main>
       {help && <KeyHelp onClose={() => setHelp(false)} />}
     </ZoneProvider>
@@ -41,21 +46,22 @@ export function App() {
 function Page({ place }: { readonly place: Place }) {
   switch (place.page) {
     case "dags":
-      return <DagListPage search={place.search} filter={place.filter} />;
+      return <DagListPage list={place.list} />;
     case "dag":
       // The key: another DAG starts with a state of its own.
       return <DagPage key={place.dagId} dagId={place.dagId} view={place.view} />;
     case "runs":
-      return <RunsPage state={place.state} />;
+      return <RunsPage list={place.list} />;
     case "pools":
       return <PoolsPage />;
+    case "files":
+      return <FilesPage search={place.search} withError={place.withError} />;
     case "import-errors":
       return <ImportErrorsPage file={place.file} />;
     case "unknown":
       return (
         <Notice title="There is no such page">
-          <code>{place.path}</code> leads nowhere.{" "}
-          <Link to={{ page: "dags", search: "", filter: "all" }}>All DAGs</Link>
+          <code>{place.path}</code> leads nowhere. <Link to={{ page: "dags", list: ALL_DAGS }}>All DAGs</Link>
         </Notice>
       );
   }
@@ -71,6 +77,8 @@ function titleOf(place: Place): string {
       return "Runs";
     case "pools":
       return "Pools";
+    case "files":
+      return "Files";
     case "import-errors":
       return "Import errors";
     case "unknown":

@@ -1,7 +1,7 @@
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useMemo, useRef } from "react";
 import { useDags } from "../api/queries.ts";
-import { DAG_FILTERS, type DagFilter } from "../routing/route.ts";
+import { DAG_FILTERS, type DagFilter, type DagListView } from "../routing/route.ts";
 import { goTo } from "../routing/use-route.ts";
 import { ImportErrorBanner } from "../imports/import-error-banner.tsx";
 import { Answer } from "../ui/answer.tsx";
@@ -13,7 +13,8 @@ import { SearchBox } from "../ui/search-box.tsx";
 const ROW_PX = 56;
 const PAUSED: Record<DagFilter, boolean | null> = { all: null, active: false, paused: true };
 
-export function DagListPage({ search, filter }: { readonly search: string; readonly filter: DagFilter }) {
+export function DagListPage({ list }: { readonly list: DagListView }) {
+  const { search, filter } = list;
   const query = useDags(search, PAUSED[filter]);
   const { data, hasNextPage, isFetchingNextPage, fetchNextPage } = query;
   const dags = useMemo(() => data?.pages.flatMap((page) => page.dags) ?? [], [data]);
@@ -30,11 +31,11 @@ export function DagListPage({ search, filter }: { readonly search: string; reado
           label="Search DAGs"
           placeholder="Search by id, tag or owner"
           value={search}
-          onChange={(text) => goTo({ page: "dags", search: text, filter }, true)}
+          onChange={(text) => goTo({ page: "dags", list: { ...list, search: text } }, true)}
         />
         <FilterChoice
           filter={filter}
-          onChange={(next) => goTo({ page: "dags", search, filter: next }, true)}
+          onChange={(next) => goTo({ page: "dags", list: { ...list, filter: next } }, true)}
         />
       </div>
       <Answer query={query} what="DAGs">

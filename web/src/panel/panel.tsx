@@ -9,7 +9,7 @@ import { TaskPanel } from "./task-panel.tsx";
 export function Panel({ dag, view }: { readonly dag: DagDetail; readonly view: DagView }) {
   const { runId, taskId } = view;
   return (
-    <aside className="panel" aria-label="Details">
+    <aside className={view.show === "details" ? "panel full" : "panel"} aria-label="Details">
       {runId !== null && taskId !== null ? (
         <TaskPanel key={`${runId} ${taskId}`} dag={dag} runId={runId} taskId={taskId} view={view} />
       ) : runId !== null ? (

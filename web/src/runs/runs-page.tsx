@@ -2,6 +2,7 @@ import type { Run } from "../../../api/contracts.ts";
 import { RUN_STATES, type RunState } from "../../../core/states.ts";
 import { useRuns } from "../api/queries.ts";
 import { Link } from "../routing/link.tsx";
+import { ALL_RUNS, type RunListView } from "../routing/route.ts";
 import { dagPlace, goTo } from "../routing/use-route.ts";
 import { StateWord } from "../states/state-mark.tsx";
 import { RUN_LOOK, RUN_TYPE_WORD } from "../states/tables.ts";
@@ -10,7 +11,8 @@ import { Answer } from "../ui/answer.tsx";
 import { Notice } from "../ui/notice.tsx";
 
 /** Runs of all DAGs, newest first: what failed, and what is at work. */
-export function RunsPage({ state }: { readonly state: RunState | null }) {
+export function RunsPage({ list }: { readonly list: RunListView }) {
+  const { state } = list;
   const query = useRuns(state);
   return (
     <>
@@ -44,7 +46,11 @@ export function RunsPage({ state }: { readonly state: RunState | null }) {
 
 function Choice({ state, picked }: { readonly state: RunState | null; readonly picked: RunState | null }) {
   return (
-    <button type="button" aria-pressed={state === picked} onClick={() => goTo({ page: "runs", state }, true)}>
+    <button
+      type="button"
+      aria-pressed={state === picked}
+      onClick={() => goTo({ page: "runs", list: { ...ALL_RUNS, state } }, true)}
+    >
       {state === null ? "All" : <StateWord look={RUN_LOOK[state]} />}
     </button>
   );

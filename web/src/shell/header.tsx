@@ -1,10 +1,11 @@
 import { useHealth, useImportErrors } from "../api/queries.ts";
 import { Link } from "../routing/link.tsx";
+import { ALL_DAGS, ALL_RUNS, type Place } from "../routing/route.ts";
 import { useRoute } from "../routing/use-route.ts";
 import { ThemeChoice } from "./theme-choice.tsx";
 import { ZoneSelect } from "./zone-select.tsx";
 
-const HOME = { page: "dags", search: "", filter: "all" } as const;
+const HOME: Place = { page: "dags", list: ALL_DAGS };
 
 export function Header({
   dagZone,
@@ -27,11 +28,14 @@ export function Header({
         <Link to={HOME} {...current(page === "dags" || page === "dag")}>
           DAGs
         </Link>
-        <Link to={{ page: "runs", state: null }} {...current(page === "runs")}>
+        <Link to={{ page: "runs", list: ALL_RUNS }} {...current(page === "runs")}>
           Runs
         </Link>
         <Link to={{ page: "pools" }} {...current(page === "pools")}>
           Pools
+        </Link>
+        <Link to={{ page: "files", search: "", withError: false }} {...current(page === "files")}>
+          Files
         </Link>
         <Link to={{ page: "import-errors", file: null }} {...current(page === "import-errors")}>
           Import errors
