@@ -30,6 +30,21 @@ const flag = z
   .transform((value) => value === "1" || value === "true")
   .default(false);
 
+const OBJECTS = "expected file:FOLDER or s3://BUCKET/PREFIX";
+const objects = text
+  .transform((value, given) => {
+    const file = /^file:(?:\/\/(?=\/))?(.+)$/.exec(value);
+    if (file !== null) return { kind: "file" as const, folder: file[1]! };
+    const s3 = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([\w.@/-]*))?$/.exec(value);
+    if (s3 !== null) {
+      const prefix = (s3[2] ?? "").replaceAll(/^\/+|\/+$/g, "");
+      return { kind: "s3" as const, bucket: s3[1]!, prefix };
+    }
+    given.addIssue(OBJECTS);
+    return z.NEVER;
+  })
+  .optional();
+
 const setting = <T>(env: string, schema: z.ZodType<T>, fallback: string, help: string): Setting<T> => ({
   env,
   schema,
@@ -71,6 +86,12 @@ export const SETTINGS = {
     count(12, 2),
     "12",
     "connections of one process",
+  ),
+  objects: setting(
+    "MERIDIAN_OBJECTS",
+    objects,
+    "file: MERIDIAN_HOME/objects",
+    "store of large outputs: file:FOLDER, or s3://BUCKET/PREFIX with AWS's own variables",
   ),
   temporalAddress: setting(
     "TEMPORAL_ADDRESS",
