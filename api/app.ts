@@ -6,6 +6,7 @@ import { gridRoutes } from "./grid.ts";
 import { bareHeaders, checkOrigin, limitBody, requireJson } from "./guard.ts";
 import { healthRoutes } from "./health.ts";
 import { answerOnce } from "./idempotency.ts";
+import { fileRoutes } from "./files.ts";
 import { importRoutes } from "./imports.ts";
 import { describeApi } from "./openapi.ts";
 import { pageRoutes } from "./page.ts";
@@ -13,6 +14,7 @@ import { poolRoutes } from "./pools.ts";
 import { newRoutes } from "./requests.ts";
 import { runRoutes } from "./runs.ts";
 import { tryRoutes } from "./tries.ts";
+import { versionRoutes } from "./versions.ts";
 import { whoAsks } from "./who.ts";
 
 export type { AppDeps } from "./deps.ts";
@@ -26,7 +28,9 @@ const apiRoutes = (deps: AppDeps) =>
     .route("/api/v1", runRoutes(deps))
     .route("/api/v1", tryRoutes(deps))
     .route("/api/v1", poolRoutes(deps))
-    .route("/api/v1", importRoutes(deps));
+    .route("/api/v1", importRoutes(deps))
+    .route("/api/v1", fileRoutes(deps))
+    .route("/api/v1", versionRoutes(deps));
 
 export type AppType = ReturnType<typeof apiRoutes>;
 

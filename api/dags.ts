@@ -16,6 +16,7 @@ import type { AppDeps } from "./deps.ts";
 import { noSuchDag } from "./grid.ts";
 import { DagPath, DagQuery, newRoutes, PauseBody } from "./requests.ts";
 import { cutPage, iso, isoOrNull, json } from "./shape.ts";
+import { readWarnings } from "./warnings.ts";
 
 const LAST_RUNS = 10;
 const VERSIONS = 100;
@@ -86,7 +87,7 @@ export const dagRoutes = (deps: AppDeps) => {
         file: row.file,
         graph: graph === null ? null : shapeGraph(graph),
         versions: versions.map(({ created_at, ...version }) => ({ ...version, createdAt: iso(created_at) })),
-        warnings: [],
+        warnings: (await readWarnings(db, [dagId])).get(dagId) ?? [],
         uncovered: row.uncovered,
       };
       return c.json(body, 200);
@@ -122,7 +123,7 @@ const shapeDag = (row: DagRow, runs: readonly LastRunRow[]): DagSummary => ({
 });
 
 /** Positions become ids; an edge tells which inputs it feeds. */
-function shapeGraph(graph: SerialGraph): Graph {
+export function shapeGraph(graph: SerialGraph): Graph {
   const edges = graph.tasks.flatMap((task) =>
     task.upstream.map((from) => ({
       from: graph.tasks[from]!.id,

@@ -1,6 +1,6 @@
 import { createRoute } from "@hono/zod-openapi";
-import { readImportErrors } from "../db/read/import-errors.ts";
-import { ImportErrorList } from "./contracts.ts";
+import { readImportErrors, type ImportErrorRow } from "../db/read/import-errors.ts";
+import { ImportErrorList, type ImportError } from "./contracts.ts";
 import type { AppDeps } from "./deps.ts";
 import { newRoutes } from "./requests.ts";
 import { iso, json } from "./shape.ts";
@@ -15,14 +15,15 @@ const listErrors = createRoute({
 export const importRoutes = (deps: AppDeps) =>
   newRoutes().openapi(listErrors, async (c) => {
     const rows = await readImportErrors(deps.reader ?? deps.db);
-    const errors = rows.map((row) => ({
-      file: row.path,
-      code: row.error.code,
-      message: row.error.message,
-      stack: row.error.stack ?? null,
-      line: row.error.line ?? null,
-      checkedAt: iso(row.checked_at),
-      dagIds: row.dag_ids,
-    }));
-    return c.json({ errors }, 200);
+    return c.json({ errors: rows.map(shapeImportError) }, 200);
   });
+
+export const shapeImportError = (row: ImportErrorRow): ImportError => ({
+  file: row.path,
+  code: row.error.code,
+  message: row.error.message,
+  stack: row.error.stack ?? null,
+  line: row.error.line ?? null,
+  checkedAt: iso(row.checked_at),
+  dagIds: row.dag_ids,
+});

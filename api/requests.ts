@@ -87,6 +87,13 @@ export const RunPath = DagPath.extend({ runId });
 export const TaskPath = RunPath.extend({ taskId: id("task") });
 export const TryPath = TaskPath.extend({ try: whole(1, 1_000_000) });
 export const PoolPath = z.object({ name: id("pool") });
+const version = whole(1, 1_000_000_000);
+export const VersionPath = DagPath.extend({ number: version });
+export const DiffPath = DagPath.extend({ from: version, to: version });
+const file = z.string().min(1).max(2000);
+export const FilePath = z.object({
+  file: file.openapi({ description: "As lists name it, its slashes as %2F", example: "team/sales.ts" }),
+});
 
 export const DagQuery = z.strictObject({
   search: z.string().max(200).optional(),
@@ -108,6 +115,14 @@ export const GridQuery = z.strictObject({ runs: whole(1, 1000).default(31), befo
 const mapIndex = whole(-1, 1_000_000_000).default(-1);
 export const TriesQuery = z.strictObject({ mapIndex });
 export const LogQuery = z.strictObject({ mapIndex, offset: whole(0, Number.MAX_SAFE_INTEGER).default(0) });
+
+export const VersionsQuery = z.strictObject({ limit: limit(100), before: version.optional() });
+export const FilesQuery = z.strictObject({
+  search: z.string().max(200).optional().openapi({ description: "Part of a file's path or of a DAG's id" }),
+  withError: flag.optional(),
+  limit: limit(100),
+  after: file.optional(),
+});
 
 /** JSON that Postgres can hold: no NUL, no half of a surrogate pair. */
 const storable = (value: unknown): boolean => {

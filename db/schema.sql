@@ -76,7 +76,9 @@ CREATE INDEX dag_due ON app.dag USING btree (next_due_at) WHERE (active AND (NOT
 create table app.dag_file (
   path text not null,
   checked_at timestamp with time zone not null,
+  stored_at timestamp with time zone,
   duration_ms integer not null,
+  queue_ms integer,
   content_hash text,
   error jsonb,
   dag_ids text[] not null default '{}'::text[],

@@ -1,7 +1,7 @@
 import { sep } from "node:path";
 import type { FileRow } from "../db/dags/types.ts";
 import { bundleOne, type Examined, importOne, type Surroundings } from "./examine.ts";
-import { stampOf } from "./scan.ts";
+import { changedAt, stampOf } from "./scan.ts";
 import type { Finding } from "./store.ts";
 import type { StoreQueue } from "./store-queue.ts";
 
@@ -17,9 +17,19 @@ interface FileState {
   /** Of the inputs when they were read; empty: look again. */
   stamp: string;
   bundles: boolean;
+  /** When what was found last had been read (epoch ms); 0: never. */
+  readAt: number;
   retryAt: number;
   /** Ends the slow import of the look under way. */
   abort: AbortController;
+}
+
+/** What was read, and when. */
+interface Read {
+  readonly at: number;
+  readonly stamp: string;
+  /** When it had been changed. */
+  readonly changedAt: number;
 }
 
 export interface LookerHooks {
@@ -38,6 +48,7 @@ export class Looker {
   #slow = new Set<Promise<unknown>>();
   #queue: StoreQueue;
   #hooks: LookerHooks;
+  #startedAt = Date.now();
 
   constructor(queue: StoreQueue, hooks: LookerHooks) {
     this.#queue = queue;
@@ -100,14 +111,14 @@ export class Looker {
       state.bundles = bundle !== null;
       state.inputs = bundle === null ? [...new Set([...inputs, ...state.inputs])] : inputs;
       this.#hooks.depends(inputs.filter((input) => !input.startsWith(around.folder + sep)));
-      const stamp = await stampOf(inputs, readAt);
+      const read = { at: readAt, stamp: await stampOf(inputs, readAt), changedAt: await changedAt(inputs) };
       const examined: Examined =
         bundle === null
           ? { kind: "found", finding: finding! }
           : await importOne(around, path, bundle, row?.content_hash ?? null, state.abort.signal);
-      if (examined.kind !== "slow") return await this.#settle(state, isCurrent, stamp, examined, leaving);
+      if (examined.kind !== "slow") return await this.#settle(state, isCurrent, read, examined, leaving);
       slow = true;
-      this.#follow(state, isCurrent, stamp, examined.rest, leaving);
+      this.#follow(state, isCurrent, read, examined.rest, leaving);
       return "slow";
     } finally {
       if (isCurrent() && !slow) state.busy = false;
@@ -117,12 +128,12 @@ export class Looker {
   #follow(
     state: FileState,
     isCurrent: () => boolean,
-    stamp: string,
+    read: Read,
     rest: Promise<Examined>,
     leaving: ReadonlySet<string>,
   ): void {
     const following = rest
-      .then((examined) => this.#settle(state, isCurrent, stamp, examined, leaving))
+      .then((examined) => this.#settle(state, isCurrent, read, examined, leaving))
       .catch((error: unknown) => this.#hooks.complain(error))
       .finally(() => {
         if (isCurrent()) state.busy = false;
@@ -134,23 +145,35 @@ export class Looker {
   async #settle(
     state: FileState,
     isCurrent: () => boolean,
-    stamp: string,
+    read: Read,
     examined: Examined,
     leaving: ReadonlySet<string>,
   ): Promise<Looked> {
     if (examined.kind === "unchanged") {
-      if (isCurrent()) state.stamp = stamp;
+      if (isCurrent()) this.#know(state, read);
       return "unchanged";
     }
     if (examined.kind !== "found") return "dropped";
-    const { finding } = examined;
+    const queueMs = this.#queueMs(state, read, Date.now() - examined.finding.durationMs);
+    const finding = { ...examined.finding, queueMs };
     if (!(await this.#queue.add(finding, leaving, isCurrent)) || !isCurrent()) return "dropped";
-    state.stamp = stamp;
+    this.#know(state, read);
     state.retryAt = Number.POSITIVE_INFINITY;
     if (finding.kind === "ok") return "stored";
     state.retryAt = Date.now() + RETRY_MS;
     this.#hooks.failed(finding);
     return "failed";
+  }
+
+  #know(state: FileState, { at, stamp }: Read): void {
+    state.stamp = stamp;
+    state.readAt = at;
+  }
+
+  /** How long a change waited for its import; what changed before this process began waited only since then. */
+  #queueMs(state: FileState, read: Read, importedAt: number): number | null {
+    if (read.changedAt <= state.readAt) return null;
+    return Math.max(0, Math.round(importedAt - Math.max(read.changedAt, this.#startedAt)));
   }
 
   #begin(path: string): FileState {
@@ -160,6 +183,7 @@ export class Looker {
       inputs: [],
       stamp: "",
       bundles: true,
+      readAt: 0,
       retryAt: Number.POSITIVE_INFINITY,
       abort: new AbortController(),
     };

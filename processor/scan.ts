@@ -79,6 +79,22 @@ export async function stampOf(inputs: readonly string[], readAt = Number.POSITIV
   return changed ? "" : stamps.join("\n");
 }
 
+/**
+ * When the newest of these files was last written, renamed or copied to its place (epoch ms). Of a file that is gone
+ * nothing is known.
+ */
+export async function changedAt(inputs: readonly string[]): Promise<number> {
+  const times = await Promise.all(
+    inputs.map((input) =>
+      stat(input).then(
+        ({ ctimeMs }) => ctimeMs,
+        () => 0,
+      ),
+    ),
+  );
+  return Math.max(0, ...times);
+}
+
 /** The path as DAG files are named: relative to the folder, with `/`. */
 export const nameIn = (folder: string, absolute: string): string =>
   relative(folder, absolute).replaceAll("\\", "/");

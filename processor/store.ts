@@ -11,7 +11,7 @@ import { lockStoring } from "../db/dags/lock-storing.ts";
 import { putInForce } from "../db/dags/put-in-force.ts";
 import { readDagsNow } from "../db/dags/read-dags.ts";
 import { readFilesByPath, readFilesOfDags } from "../db/dags/read-files.ts";
-import type { DagRow, FileRow, VersionRow } from "../db/dags/types.ts";
+import type { DagRow, FileFound, FileRow, VersionRow } from "../db/dags/types.ts";
 import { upsertDags } from "../db/dags/upsert-dags.ts";
 import { upsertFiles } from "../db/dags/upsert-files.ts";
 import { upsertRunAccounts } from "../db/dags/upsert-run-accounts.ts";
@@ -20,7 +20,12 @@ import { sha256, shardOf, versionHash } from "./hashes.ts";
 import type { Bundle, FileError, ImportedDag } from "./types.ts";
 
 /** What was found in one DAG file. Paths are relative to the DAG folder. */
-export type Finding = { readonly path: string; readonly durationMs: number } & (
+export type Finding = {
+  readonly path: string;
+  readonly durationMs: number;
+  /** How long its change waited for this import; null or missing: it was imported for another reason. */
+  readonly queueMs?: number | null;
+} & (
   | {
       readonly kind: "ok";
       readonly contentHash: string;
@@ -63,7 +68,7 @@ export async function storeFindings(
     const { claims, others } = await readClaims(db, new Set([...paths, ...leaving]), found, claimedBy, ids);
 
     const conflicts = new Map<string, FileError>();
-    const rows: FileRow[] = [];
+    const rows: FileFound[] = [];
     const good: Good[] = [];
     for (const finding of found) {
       const dagIds = claimedBy(finding);
@@ -74,6 +79,9 @@ export async function storeFindings(
       rows.push({
         path: finding.path,
         duration_ms: finding.durationMs,
+        queue_ms: finding.queueMs ?? null,
+        imported: true,
+        stored: false,
         content_hash: finding.kind === "ok" && error === null ? finding.contentHash : null,
         error: storable(error),
         dag_ids: dagIds,
@@ -85,11 +93,18 @@ export async function storeFindings(
       if (conflict === null && isDuplicate(other)) recheck.push(other.path);
       if (conflict === null || (other.error !== null && !isDuplicate(other))) continue;
       conflicts.set(other.path, conflict);
-      rows.push({ ...other, content_hash: null, error: conflict });
+      rows.push({ ...other, content_hash: null, error: conflict, imported: false, stored: false });
     }
 
     const changed = await storeDags(db, good);
-    await upsertFiles(db, rows);
+    const isNew = new Set(changed);
+    const isStored = ({ path, dag_ids }: FileFound): boolean =>
+      dag_ids.some((id) => isNew.has(id)) || !before.get(path)?.dag_ids.every((id) => dag_ids.includes(id));
+    const stored = new Set(good.map((finding) => finding.path));
+    await upsertFiles(
+      db,
+      rows.map((row) => ({ ...row, stored: stored.has(row.path) && isStored(row) })),
+    );
     if (gone.length > 0) await deleteFiles(db, gone);
     const settled = new Set([...good.map((finding) => finding.path), ...gone]);
     const deactivated = await dropOrphans(db, ids, settled, claims);

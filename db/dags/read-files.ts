@@ -1,7 +1,7 @@
 import type { Db } from "../connection.ts";
 import type { FileRow } from "./types.ts";
 
-const COLUMNS = "path, duration_ms, content_hash, error, dag_ids";
+const COLUMNS = "path, duration_ms, queue_ms, content_hash, error, dag_ids";
 
 /** Every DAG file known. */
 export async function readFiles(db: Db): Promise<FileRow[]> {

@@ -40,9 +40,19 @@ export interface BundleRow {
 export interface FileRow {
   readonly path: string;
   readonly duration_ms: number;
+  /** How long its last change waited for its import; null: it was imported for another reason. */
+  readonly queue_ms: number | null;
   /** null: to be imported again at the next start, since what went wrong may not lie in the file. */
   readonly content_hash: string | null;
   readonly error: unknown;
   /** What it defines, or defined when it was last good. */
   readonly dag_ids: readonly string[];
+}
+
+/** What an import found in a file. */
+export interface FileFound extends FileRow {
+  /** False: what another file defines has changed its error, and it was not imported itself. */
+  readonly imported: boolean;
+  /** Whether it changed what its DAGs are. */
+  readonly stored: boolean;
 }

@@ -62,8 +62,10 @@ create index dag_version_hash on app.dag_version (dag_id, hash);
 
 create table app.dag_file (
   path         text primary key,
-  checked_at   timestamptz not null,
+  checked_at   timestamptz not null,               -- when it was last imported
+  stored_at    timestamptz,                        -- when an import last changed what its DAGs are
   duration_ms  integer not null,
+  queue_ms     integer,                            -- how long its last change waited for that import
   content_hash text,                               -- over the file and all it imports; null when it could not be bundled
   error        jsonb,                              -- {code, message, stack?, line?}
   dag_ids      text[] not null default '{}'

@@ -41,6 +41,11 @@ test("C1: the paths of the API", () => {
       "post /api/v1/pools/{name} → 200 201 default",
       "delete /api/v1/pools/{name} → 204 default",
       "get /api/v1/import-errors → 200 default",
+      "get /api/v1/files ?search&withError&limit&after → 200 default",
+      "get /api/v1/files/{file} → 200 default",
+      "get /api/v1/dags/{dagId}/versions ?limit&before → 200 default",
+      "get /api/v1/dags/{dagId}/versions/{number} → 200 default",
+      "get /api/v1/dags/{dagId}/versions/{from}/diff/{to} → 200 default",
     ]
   `);
 });
