@@ -31,7 +31,7 @@ describe("F5: the published names; a new one is added here in the same review", 
   it("there are three entries and one command", () => {
     expect(manifest.exports).toEqual({
       ".": "./authoring/index.ts",
-      "./client": "./client/index.ts",
+      "./client": "./remote/index.ts",
       "./testing": "./authoring/testing.ts",
     });
     expect(manifest.bin).toEqual({ meridian: "./cli/meridian.mjs" });
@@ -64,14 +64,24 @@ describe("F5: the published names; a new one is added here in the same review", 
   });
 
   it("meridian/client", () => {
-    expect(Object.keys(client).sort()).toEqual(["RunStarter", "createClient"]);
-    expect(namesOf("client/index.ts")).toEqual([
-      "ClientDeps",
-      "MeridianClient",
-      "RunStarter",
-      "StarterDeps",
-      "TriggerRequest",
-      "TriggeredRun",
+    expect(Object.keys(client).sort()).toEqual(["ApiError", "createClient"]);
+    expect(namesOf("remote/index.ts")).toEqual([
+      "ApiError",
+      "CallOptions",
+      "ChangeOptions",
+      "Client",
+      "ConnectOptions",
+      "DagFilter",
+      "FileFilter",
+      "IdsOf",
+      "LiveEvent",
+      "Pages",
+      "ProblemDetails",
+      "RunFilter",
+      "TriggerOptions",
+      "TriggerParams",
+      "TryOf",
+      "WaitOptions",
       "createClient",
     ]);
   });
@@ -97,7 +107,7 @@ describe("F5: the published names; a new one is added here in the same review", 
   void (() => authoring.task("x", "no body"));
   // @ts-expect-error an unknown option
   void (() => authoring.dag("x", { shedule: "@daily" }, () => undefined));
-  // @ts-expect-error a client is made from what it needs
+  // @ts-expect-error a client needs the address of an API
   void (() => client.createClient({}));
   // @ts-expect-error runs a DAG, not its id
   void (() => testing.runLocally("hello"));
@@ -126,6 +136,7 @@ describe("C12: what a package would carry", () => {
       "db",
       "platform",
       "processor",
+      "remote",
       "schedules",
       "web",
       "worker",

@@ -1,0 +1,291 @@
+/** The typed client of the HTTP API: what the page, the command line and CI use. */
+import type {
+  Changes,
+  DagDetail,
+  DagFacets,
+  DagFile,
+  DagFileList,
+  DagList,
+  DagSummary,
+  DagVersion,
+  Grid,
+  Health,
+  ImportError,
+  ImportErrorList,
+  LogPiece,
+  NextRuns,
+  PauseState,
+  Pool,
+  PoolList,
+  Run,
+  RunDetail,
+  RunList,
+  TriggeredRun,
+  TryList,
+  VersionDetail,
+  VersionDiff,
+  VersionList,
+} from "../api/contracts.ts";
+import type { RunState, RunType } from "../core/states.ts";
+import { type CallOptions, type ChangeOptions, type ConnectOptions, Http, pathOf } from "./http.ts";
+import { type Pages, pagesOf } from "./pages.ts";
+import { follow } from "./stream.ts";
+import type { IdsOf, TriggerArguments } from "./types.ts";
+import { waitForRun, type WaitOptions } from "./wait.ts";
+
+export interface DagFilter {
+  /** Part of the id or the description, in any case. */
+  readonly search?: string | undefined;
+  readonly tag?: readonly string[] | undefined;
+  /** Whether a DAG must have one of the tags or all. Default `any`. */
+  readonly tagMatch?: "any" | "all" | undefined;
+  /** One of these. */
+  readonly owner?: readonly string[] | undefined;
+  /** State of the run with the newest logical date. */
+  readonly state?: RunState | undefined;
+  readonly paused?: boolean | undefined;
+  /** false: DAGs that no file defines any more. */
+  readonly active?: boolean | undefined;
+  readonly importError?: boolean | undefined;
+  /** A `-` turns the order round. Default `dagId`. */
+  readonly sort?: "dagId" | "-dagId" | "nextDueAt" | "-nextDueAt" | undefined;
+  /** Size of a page, 1 to 1000. Default 100. */
+  readonly limit?: number | undefined;
+}
+
+export interface RunFilter {
+  readonly state?: readonly RunState[] | undefined;
+  readonly type?: readonly RunType[] | undefined;
+  /** Part of the DAG's or the run's id, in any case. */
+  readonly search?: string | undefined;
+  /** Logical dates from here on. */
+  readonly from?: Date | string | undefined;
+  /** Logical dates before this. */
+  readonly until?: Date | string | undefined;
+  /** A `-`: newest first, which is the default. Of one DAG by logical date, of all by their making. */
+  readonly sort?: "date" | "-date" | undefined;
+  /** Size of a page, 1 to 1000. Default 100. */
+  readonly limit?: number | undefined;
+}
+
+export interface FileFilter {
+  readonly search?: string | undefined;
+  readonly withError?: boolean | undefined;
+  readonly limit?: number | undefined;
+}
+
+export interface TriggerOptions extends ChangeOptions {
+  /** Default: now. */
+  readonly logicalDate?: Date | string | undefined;
+}
+
+/** One try of a task. `mapIndex` of a task that is not mapped: left out. */
+export interface TryOf {
+  readonly dagId: string;
+  readonly runId: string;
+  readonly taskId: string;
+  readonly try: number;
+  readonly mapIndex?: number | undefined;
+}
+
+/** `changes` null: some may have been missed, ask for everything anew. `id` goes on from here after a break. */
+export interface LiveEvent {
+  readonly id: string | null;
+  readonly changes: Changes | null;
+}
+
+export type Client<Dags = Readonly<Record<never, never>>> = ReturnType<typeof createClient<Dags>>;
+
+/**
+ * A client of the API at `url`. A request that does not get through, or is told to come later (429, 503), is sent
+ * again, a change with the same idempotency key. What is refused is thrown as `ApiError`; match on its `code`.
+ *
+ * @example
+ * import * as dags from "./dags/sales.ts";
+ * const client = createClient<typeof dags>({ url: "http://127.0.0.1:8080" });
+ * const { dagId, runId } = await client.trigger("sales_daily", { region: "eu" });
+ * const run = await client.runs.wait(dagId, runId);
+ * console.log(run.state);
+ */
+export function createClient<Dags = Readonly<Record<never, never>>>(options: ConnectOptions) {
+  const http = new Http(options);
+  const events = eventsOf(http);
+  return {
+    /** Starts a run by hand. Params that do not fit the DAG's schema are refused before a run is made. */
+    trigger: async <Id extends IdsOf<Dags>>(
+      dagId: Id,
+      ...[params, more = {}]: TriggerArguments<Dags, Id, TriggerOptions>
+    ): Promise<TriggeredRun> => {
+      const { logicalDate, ...call } = more as TriggerOptions;
+      const body = {
+        conf: params ?? {},
+        ...(logicalDate !== undefined && { logicalDate: instant(logicalDate) }),
+      };
+      return await http.json(pathOf("dags", dagId, "runs"), { ...call, method: "POST", body });
+    },
+    dags: dagCalls(http),
+    runs: runCalls(http, events),
+    tasks: taskCalls(http),
+    pools: poolCalls(http),
+    files: {
+      list: (filter: FileFilter = {}, call: CallOptions = {}): Pages<DagFile, DagFileList> =>
+        pagesOf(
+          async (after) => await http.json<DagFileList>("/files", { ...call, query: { ...filter, after } }),
+          (page) => ({ items: page.files, next: page.after }),
+        ),
+      importErrors: async (call: CallOptions = {}): Promise<ImportError[]> =>
+        (await http.json<ImportErrorList>("/import-errors", call)).errors,
+    },
+    /** Also answers when the database is away. */
+    health: async (call: CallOptions = {}): Promise<Health> =>
+      await http.json("/health", { ...call, also: [503] }),
+    /**
+     * What changes, as it changes: of one DAG its runs and cells, of all DAGs their runs. The first event comes at
+     * once: ask then for what is shown. Ends with the signal, or when the loop over it is left.
+     */
+    events,
+  };
+}
+
+const instant = (value: Date | string): string => (typeof value === "string" ? value : value.toISOString());
+const instants = ({ from, until, ...rest }: RunFilter): object => ({
+  ...rest,
+  ...(from !== undefined && { from: instant(from) }),
+  ...(until !== undefined && { until: instant(until) }),
+});
+
+const eventsOf = (http: Http) =>
+  async function* (
+    which: CallOptions & { readonly dagId?: string; readonly lastEventId?: string } = {},
+  ): AsyncGenerator<LiveEvent, void, undefined> {
+    const { dagId, ...call } = which;
+    for await (const { event, id, data } of follow(http, "/events", { ...call, query: { dag: dagId } })) {
+      if (event === "changes") yield { id, changes: JSON.parse(data) as Changes };
+      if (event === "reload") yield { id, changes: null };
+    }
+  };
+
+const dagCalls = (http: Http) => ({
+  list: (filter: DagFilter = {}, call: CallOptions = {}): Pages<DagSummary, DagList> =>
+    pagesOf(
+      async (after) => await http.json<DagList>("/dags", { ...call, query: { ...filter, after } }),
+      (page) => ({ items: page.dags, next: page.after }),
+    ),
+  get: async (dagId: string, call: CallOptions = {}): Promise<DagDetail> =>
+    await http.json(pathOf("dags", dagId), call),
+  /** Tags and owners of the active DAGs. */
+  facets: async (call: CallOptions = {}): Promise<DagFacets> => await http.json("/dag-facets", call),
+  pause: async (
+    dagId: string,
+    more: ChangeOptions & { readonly reason?: string | undefined } = {},
+  ): Promise<PauseState> => {
+    const { reason, ...call } = more;
+    const body = reason === undefined ? {} : { reason };
+    return await http.json(pathOf("dags", dagId, "pause"), { ...call, method: "POST", body });
+  },
+  unpause: async (dagId: string, call: ChangeOptions = {}): Promise<PauseState> =>
+    await http.json(pathOf("dags", dagId, "unpause"), { ...call, method: "POST" }),
+  /** Runs as columns, tasks as rows. `before`: the one of the page after which to go on. */
+  grid: async (
+    dagId: string,
+    query: { readonly runs?: number; readonly before?: string | null } = {},
+    call: CallOptions = {},
+  ): Promise<Grid> => await http.json(pathOf("dags", dagId, "grid"), { ...call, query }),
+  /** Runs that are to come. */
+  nextRuns: async (
+    dagId: string,
+    query: { readonly count?: number } = {},
+    call: CallOptions = {},
+  ): Promise<NextRuns> => await http.json(pathOf("dags", dagId, "next-runs"), { ...call, query }),
+  versions: (
+    dagId: string,
+    query: { readonly limit?: number } = {},
+    call: CallOptions = {},
+  ): Pages<DagVersion, VersionList> =>
+    pagesOf(
+      async (before) =>
+        await http.json<VersionList>(pathOf("dags", dagId, "versions"), {
+          ...call,
+          query: { ...query, before },
+        }),
+      (page) => ({ items: page.versions, next: page.before }),
+    ),
+  version: async (dagId: string, number: number, call: CallOptions = {}): Promise<VersionDetail> =>
+    await http.json(pathOf("dags", dagId, "versions", number), call),
+  /** What changed from one version to another. */
+  diff: async (dagId: string, from: number, to: number, call: CallOptions = {}): Promise<VersionDiff> =>
+    await http.json(pathOf("dags", dagId, "versions", from, "diff", to), call),
+});
+
+const runCalls = (http: Http, events: ReturnType<typeof eventsOf>) => {
+  const get = async (dagId: string, runId: string, call: CallOptions = {}): Promise<RunDetail> =>
+    await http.json(pathOf("dags", dagId, "runs", runId), call);
+  return {
+    get,
+    /** Of one DAG, or of all. */
+    list: (
+      filter: RunFilter & { readonly dagId?: string | undefined } = {},
+      call: CallOptions = {},
+    ): Pages<Run, RunList> => {
+      const { dagId, state, type, ...rest } = filter;
+      const query = { ...instants(rest), state: state?.join(","), type: type?.join(",") };
+      const path = dagId === undefined ? "/runs" : pathOf("dags", dagId, "runs");
+      return pagesOf(
+        async (before) => await http.json<RunList>(path, { ...call, query: { ...query, before } }),
+        (page) => ({ items: page.runs, next: page.before }),
+      );
+    },
+    /** The run once it has ended, however it ended. */
+    wait: async (dagId: string, runId: string, options: WaitOptions = {}): Promise<RunDetail> =>
+      await waitForRun(
+        async (signal) => await get(dagId, runId, { signal }),
+        (signal) => events({ dagId, signal }),
+        { dagId, runId },
+        options,
+      ),
+  };
+};
+
+const tryPath = (of: TryOf): string =>
+  pathOf("dags", of.dagId, "runs", of.runId, "tasks", of.taskId, "tries", of.try);
+
+const taskCalls = (http: Http) => ({
+  /** Every try of a task in a run, and why the next one waits. */
+  tries: async (of: Omit<TryOf, "try">, call: CallOptions = {}): Promise<TryList> => {
+    const { dagId, runId, taskId, mapIndex } = of;
+    const path = pathOf("dags", dagId, "runs", runId, "tasks", taskId, "tries");
+    return await http.json(path, { ...call, query: { mapIndex } });
+  },
+  /** A piece of a log from a byte offset on. */
+  log: async (of: TryOf, offset = 0, call: CallOptions = {}): Promise<LogPiece> =>
+    await http.json(`${tryPath(of)}/log`, { ...call, query: { mapIndex: of.mapIndex, offset } }),
+  /** A log as it is written; ends when the try has ended and all of it was read. */
+  async *followLog(
+    of: TryOf,
+    offset = 0,
+    call: CallOptions = {},
+  ): AsyncGenerator<{ readonly text: string; readonly nextOffset: number }, void, undefined> {
+    const query = { mapIndex: of.mapIndex, offset };
+    for await (const { event, id, data } of follow(http, `${tryPath(of)}/log/stream`, { ...call, query })) {
+      if (event === "done") return;
+      if (event === "log")
+        yield { text: (JSON.parse(data) as { text: string }).text, nextOffset: Number(id) };
+    }
+  },
+  /** The whole output of a try, also one that is stored apart. */
+  output: async (of: TryOf, call: CallOptions = {}): Promise<unknown> =>
+    await http.json(`${tryPath(of)}/output`, { ...call, query: { mapIndex: of.mapIndex } }),
+});
+
+const poolCalls = (http: Http) => ({
+  list: async (call: CallOptions = {}): Promise<Pool[]> => (await http.json<PoolList>("/pools", call)).pools,
+  /** Makes or resizes it. */
+  set: async (
+    name: string,
+    pool: { readonly slots: number; readonly description?: string },
+    call: ChangeOptions = {},
+  ): Promise<Pool> => await http.json(pathOf("pools", name), { ...call, method: "POST", body: pool }),
+  delete: async (name: string, call: ChangeOptions = {}): Promise<void> => {
+    await http.json(pathOf("pools", name), { ...call, method: "DELETE" });
+  },
+});

@@ -1,0 +1,14 @@
+/**
+ * The typed client of the API, for pages, programs and CI. It needs nothing but `fetch`.
+ *
+ * @example
+ * import { createClient } from "meridian/client";
+ */
+export { createClient } from "./client.ts";
+export { ApiError } from "./errors.ts";
+export type { Client, DagFilter, FileFilter, LiveEvent, RunFilter, TriggerOptions, TryOf } from "./client.ts";
+export type { ProblemDetails } from "./errors.ts";
+export type { CallOptions, ChangeOptions, ConnectOptions } from "./http.ts";
+export type { Pages } from "./pages.ts";
+export type { IdsOf, TriggerParams } from "./types.ts";
+export type { WaitOptions } from "./wait.ts";
