@@ -1,0 +1,202 @@
+/** A run as rows with bars over time: groups, tasks, and the instances of mapped tasks. Pure. */
+import type { Cell, Graph, RunDetail, Try } from "../../../api/contracts.ts";
+import type { TaskState, TryState } from "../../../core/states.ts";
+import { loudest } from "../grid/model.ts";
+
+export interface GroupRow {
+  readonly kind: "group";
+  readonly key: string;
+  readonly id: string;
+  readonly label: string;
+  readonly depth: number;
+  readonly folded: boolean;
+  /** Cells of all its tasks. */
+  readonly cells: readonly Cell[];
+  readonly state: TaskState;
+}
+
+export interface TaskRow {
+  readonly kind: "task";
+  readonly key: string;
+  readonly taskId: string;
+  /** null: not mapped. */
+  readonly mapIndex: number | null;
+  readonly label: string;
+  readonly depth: number;
+  /** null: not asked for yet. */
+  readonly cell: Cell | null;
+}
+
+export type Row = GroupRow | TaskRow;
+
+/** In definition order; a group stands where its first task is. Tasks that the graph does not know come last. */
+export function rowsOf(
+  graph: Pick<Graph, "groups" | "tasks">,
+  cells: RunDetail["cells"],
+  folded: readonly string[],
+  find: string,
+): Row[] {
+  const groups = new Map(graph.groups.map((group) => [group.id, group]));
+  const byTask = new Map<string, Cell[]>();
+  for (const cell of cells) {
+    const known = byTask.get(cell.taskId);
+    if (known === undefined) byTask.set(cell.taskId, [cell]);
+    else known.push(cell);
+  }
+  const chainOf = (group: string | null): string[] => {
+    const chain: string[] = [];
+    for (let at = group; at !== null; at = groups.get(at)?.parent ?? null) chain.unshift(at);
+    return chain;
+  };
+  const tasks = graph.tasks
+    .filter((task) => find === "" || `${task.id} ${task.label}`.toLowerCase().includes(find))
+    .map((task) => ({ task, chain: chainOf(task.group) }));
+  const children = treeOf(tasks);
+  const rows: Row[] = [];
+  const put = (node: TreeNode, depth: number): void => {
+    if (node.kind === "task") rows.push(...taskRows(node.id, node.label, depth, byTask.get(node.id) ?? []));
+    else {
+      const inside = node.taskIds.flatMap((id) => byTask.get(id) ?? []);
+      const asked = new Set(inside.map((cell) => cell.taskId)).size;
+      const states = inside.map((cell) => cell.state);
+      if (asked < node.taskIds.length) states.push("none");
+      const group = groups.get(node.id);
+      rows.push({
+        kind: "group",
+        key: `group ${node.id}`,
+        id: node.id,
+        label: group === undefined || group.label === "" ? node.id : group.label,
+        depth,
+        folded: folded.includes(node.id),
+        cells: inside,
+        state: loudest(states) ?? "none",
+      });
+      if (!folded.includes(node.id)) for (const child of node.children) put(child, depth + 1);
+    }
+  };
+  for (const node of children) put(node, 0);
+  const known = new Set(graph.tasks.map((task) => task.id));
+  for (const [taskId, own] of byTask)
+    if (!known.has(taskId) && taskId.toLowerCase().includes(find))
+      rows.push(...taskRows(taskId, taskId, 0, own));
+  return rows;
+}
+
+type TreeNode =
+  | { readonly kind: "task"; readonly id: string; readonly label: string }
+  | {
+      readonly kind: "group";
+      readonly id: string;
+      readonly taskIds: string[];
+      readonly children: TreeNode[];
+    };
+
+function treeOf(
+  tasks: readonly { readonly task: Graph["tasks"][number]; readonly chain: readonly string[] }[],
+): TreeNode[] {
+  const top: TreeNode[] = [];
+  const open = new Map<string, TreeNode & { kind: "group" }>();
+  for (const { task, chain } of tasks) {
+    let level = top;
+    for (const id of chain) {
+      let group = open.get(id);
+      if (group === undefined) {
+        group = { kind: "group", id, taskIds: [], children: [] };
+        open.set(id, group);
+        level.push(group);
+      }
+      group.taskIds.push(task.id);
+      level = group.children;
+    }
+    level.push({ kind: "task", id: task.id, label: task.label === "" ? task.id : task.label });
+  }
+  return top;
+}
+
+function taskRows(taskId: string, label: string, depth: number, cells: readonly Cell[]): TaskRow[] {
+  const one = (cell: Cell | null, mapIndex: number | null): TaskRow => ({
+    kind: "task",
+    key: `task ${taskId} ${mapIndex ?? ""}`,
+    taskId,
+    mapIndex,
+    label: mapIndex === null ? label : `${label}[${mapIndex}]`,
+    depth,
+    cell,
+  });
+  if (cells.length === 0) return [one(null, null)];
+  return cells
+    .toSorted((a, b) => a.mapIndex - b.mapIndex)
+    .map((cell) => one(cell, cell.mapIndex < 0 ? null : cell.mapIndex));
+}
+
+/** A stretch of a row: what a try waited for its slots, then what it ran. */
+export interface Bar {
+  readonly try: number;
+  readonly part: "queued" | "ran";
+  readonly from: number;
+  /** null: until now. */
+  readonly to: number | null;
+  readonly state: TaskState | TryState;
+}
+
+const ms = (text: string | null): number | null => (text === null ? null : Date.parse(text));
+
+/** Of the last try; what came before it is in `barsOfTries`. */
+export function barsOfCell(cell: Cell): Bar[] {
+  const live = cell.state === "queued" || cell.state === "running";
+  return barsOf({ ...cell, state: cell.state }, cell.try, live);
+}
+
+export function barsOfTries(tries: readonly Try[], cell: Cell): Bar[] {
+  const past = tries.filter((one) => one.try !== cell.try || cell.startedAt === null);
+  return [...past.flatMap((one) => barsOf(one, one.try, one.state === "running")), ...barsOfCell(cell)];
+}
+
+interface Times {
+  readonly queuedAt: string | null;
+  readonly startedAt: string | null;
+  readonly endedAt: string | null;
+  readonly state: TaskState | TryState;
+}
+
+function barsOf(times: Times, number: number, live: boolean): Bar[] {
+  const queued = ms(times.queuedAt);
+  const started = ms(times.startedAt);
+  const ended = ms(times.endedAt);
+  const bars: Bar[] = [];
+  const base = { try: number, state: times.state };
+  if (queued !== null && (started !== null || ended !== null || live))
+    bars.push({ ...base, part: "queued", from: queued, to: started ?? ended });
+  if (started !== null && (ended !== null || live))
+    bars.push({ ...base, part: "ran", from: started, to: ended });
+  return bars;
+}
+
+export interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** From the run's first request to its last end; to `now` while it is under way. */
+export function spanOf(run: Pick<RunDetail, "queuedAt" | "endedAt" | "cells">, now: number): Span {
+  let from = Date.parse(run.queuedAt);
+  let to = run.endedAt === null ? now : Date.parse(run.endedAt);
+  for (const cell of run.cells) {
+    for (const at of [ms(cell.queuedAt), ms(cell.startedAt), ms(cell.endedAt)]) {
+      if (at === null) continue;
+      from = Math.min(from, at);
+      to = Math.max(to, at);
+    }
+  }
+  return { from, to: Math.max(to, from + 1) };
+}
+
+/** From the first start of several cells to their last end. */
+export function spanOfCells(cells: readonly Cell[], now: number): Span | null {
+  const starts = cells.map((cell) => ms(cell.startedAt)).filter((at) => at !== null);
+  if (starts.length === 0) return null;
+  const ends = cells
+    .filter((cell) => cell.startedAt !== null)
+    .map((cell) => ms(cell.endedAt) ?? (cell.state === "running" ? now : Date.parse(cell.startedAt!)));
+  return { from: Math.min(...starts), to: Math.max(...ends) };
+}
