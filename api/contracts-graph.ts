@@ -1,0 +1,119 @@
+/** Graphs and versions of DAGs as they leave the API; the rest, and what to import, is in `contracts.ts`. */
+import { z } from "@hono/zod-openapi";
+import { TRIGGER_RULES } from "../core/rules.ts";
+
+export const instant = z.string().openapi({ format: "date-time", example: "2026-05-09T00:00:00.000Z" });
+export const optionalInstant = instant.nullable();
+
+export const Timetable = z
+  .discriminatedUnion("kind", [
+    z.object({ kind: z.literal("cron"), cron: z.string(), zone: z.string() }),
+    z.object({ kind: z.literal("interval"), everyMs: z.number(), anchor: z.string() }),
+    z.object({ kind: z.literal("manual") }),
+  ])
+  .openapi("Timetable");
+export type Timetable = z.infer<typeof Timetable>;
+
+/** A task of the graph with its options; its edges are in `Graph.edges`. */
+export const GraphTask = z
+  .object({
+    id: z.string(),
+    label: z.string().openapi({ description: "Empty: the id" }),
+    group: z.string().nullable().openapi({ description: "Id of the innermost group around it" }),
+    triggerRule: z.enum(TRIGGER_RULES),
+    retries: z.int(),
+    retryDelayMs: z.number(),
+    retryFactor: z.number(),
+    retryMaxDelayMs: z.number().nullable(),
+    executionTimeoutMs: z.number().nullable(),
+    pool: z.string(),
+    poolSlots: z.int(),
+    priorityWeight: z.int(),
+    queue: z.string(),
+    isolation: z.enum(["shared", "own"]),
+    templates: z.record(z.string(), z.unknown()),
+    doc: z.string().openapi({ description: "Markdown" }),
+  })
+  .openapi("GraphTask");
+export type GraphTask = z.infer<typeof GraphTask>;
+
+/** An edge by task ids; `inputs` names the inputs of `to` that `from` feeds, empty for a plain order edge. */
+const GraphEdge = z
+  .object({ from: z.string(), to: z.string(), inputs: z.array(z.string()) })
+  .openapi("GraphEdge");
+
+const GraphGroup = z
+  .object({
+    id: z.string(),
+    label: z.string().openapi({ description: "Empty: the id" }),
+    parent: z.string().nullable().openapi({ description: "Id of the group around it" }),
+    doc: z.string().openapi({ description: "Markdown" }),
+  })
+  .openapi("GraphGroup");
+
+export const Graph = z
+  .object({
+    doc: z.string().openapi({ description: "Markdown" }),
+    params: z
+      .record(z.string(), z.unknown())
+      .nullable()
+      .openapi({ description: "JSON Schema of what a trigger may pass as `conf`; null: anything" }),
+    groups: z.array(GraphGroup).openapi({ description: "A group stands behind the one around it" }),
+    tasks: z.array(GraphTask).openapi({ description: "In definition order" }),
+    edges: z.array(GraphEdge),
+    timetable: Timetable,
+    startDate: optionalInstant,
+    endDate: optionalInstant,
+    catchup: z.boolean(),
+    maxActiveRuns: z.int(),
+  })
+  .openapi("Graph");
+export type Graph = z.infer<typeof Graph>;
+
+export const DagVersion = z
+  .object({ number: z.int(), hash: z.string(), file: z.string(), createdAt: instant })
+  .openapi("DagVersion");
+export type DagVersion = z.infer<typeof DagVersion>;
+
+/** A page of versions, newest first. `before` asks for the next (older) page; null: no more. */
+export const VersionList = z
+  .object({ versions: z.array(DagVersion), before: z.int().nullable() })
+  .openapi("VersionList");
+export type VersionList = z.infer<typeof VersionList>;
+
+const SourceFile = z.object({ path: z.string(), source: z.string() }).openapi("SourceFile");
+
+/** A version with its TypeScript sources, the DAG's own file first. */
+export const VersionDetail = DagVersion.extend({ graph: Graph, sources: z.array(SourceFile) }).openapi(
+  "VersionDetail",
+);
+export type VersionDetail = z.infer<typeof VersionDetail>;
+
+const Change = z.enum(["added", "removed", "changed"]).openapi("Change");
+
+/** `before` or `after` is missing where the field was. */
+export const FieldChange = z
+  .object({ field: z.string(), before: z.unknown(), after: z.unknown() })
+  .openapi("FieldChange");
+export type FieldChange = z.infer<typeof FieldChange>;
+
+/** Lines begin with " ", "-" or "+", as in a unified diff; starts count from 1. */
+const Hunk = z
+  .object({ beforeStart: z.int(), afterStart: z.int(), lines: z.array(z.string()) })
+  .openapi("Hunk");
+
+/** What changed from version `from` to version `to`; what stayed is left out. */
+export const VersionDiff = z
+  .object({
+    from: DagVersion,
+    to: DagVersion,
+    dag: z.array(FieldChange).openapi({ description: "Options of the DAG" }),
+    groups: z.array(z.object({ id: z.string(), change: Change, fields: z.array(FieldChange) })),
+    tasks: z.array(z.object({ id: z.string(), change: Change, fields: z.array(FieldChange) })),
+    edges: z.array(
+      z.object({ from: z.string(), to: z.string(), change: Change, fields: z.array(FieldChange) }),
+    ),
+    sources: z.array(z.object({ path: z.string(), change: Change, hunks: z.array(Hunk) })),
+  })
+  .openapi("VersionDiff");
+export type VersionDiff = z.infer<typeof VersionDiff>;
