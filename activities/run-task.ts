@@ -3,12 +3,14 @@ import type pg from "pg";
 import type { BodyContext, BodyOutcome, LogLine } from "../core/body.ts";
 import { storeOutput, type NextRow } from "../db/tries.ts";
 import type { LogKey, LogStore } from "../platform/logs/store.ts";
+import { runBody } from "./body-run.ts";
 import type { Confs } from "./confs.ts";
+import type { LargeValues } from "./large-values.ts";
 import { nextTasks } from "./next-tasks.ts";
 import { untilThere } from "./patience.ts";
 import { errorOf, outputOf } from "./rows.ts";
 import type { Runner } from "./runner/types.ts";
-import type { TryRecords } from "./try-records.ts";
+import type { TryInputs, TryRecords } from "./try-records.ts";
 import type { RunTaskInput, TaskActivities, TaskResult } from "./types.ts";
 import type { Versions } from "../db/versions.ts";
 
@@ -19,6 +21,7 @@ export interface TaskActivitiesDeps {
   readonly records: TryRecords;
   readonly runner: Runner;
   readonly logs: LogStore;
+  readonly values: LargeValues;
   /** Names this worker process in tries. */
   readonly workerId: string;
 }
@@ -28,6 +31,8 @@ export interface TaskActivitiesDeps {
  * of a run); a larger one stays in the store, where those who want it look anyway.
  */
 const INLINE_OUTPUT_BYTES = 1024;
+
+const NO_INPUTS: TryInputs = { values: {}, stored: {} };
 
 /** One try of a task: its records, its log, its body in a runner thread. */
 export function createTaskActivities(deps: TaskActivitiesDeps): TaskActivities {
@@ -48,16 +53,18 @@ export function createTaskActivities(deps: TaskActivitiesDeps): TaskActivities {
         // What the database refuses is told by the try's end.
         started.catch(() => undefined);
         // A body without inputs need not wait for the database.
-        const inputs = Object.keys(input.inputs).length === 0 ? {} : await started;
+        const inputs = Object.keys(input.inputs).length === 0 ? NO_INPUTS : await started;
         const there = async <T>(call: () => Promise<T>): Promise<T> =>
           await untilThere(cancellationSignal, call);
         const conf = input.info.conf ?? (await there(async () => await deps.confs.of(input.info.run)));
-        const outcome = await deps.runner.run(
+        const { outcome, stored } = await runBody(
+          deps,
           {
             bundleHash: input.info.bundleHash,
             loadBundle: async (hash) => await there(async () => await deps.versions.bundle(hash)),
             context: contextOf(input, conf),
             inputs,
+            upstreams: input.inputs,
             executionTimeoutMs: input.executionTimeoutMs,
             isolation: input.isolation,
           },
@@ -70,9 +77,9 @@ export function createTaskActivities(deps: TaskActivitiesDeps): TaskActivities {
         // A silent success leaves no log: the record says it all, and a file per try is dear.
         if (logged || outcome.kind !== "success") deps.logs.append(logKey, [closingLine(outcome)]);
         const large = isLarge(outcome);
-        if (large) {
+        if (large || stored !== null) {
           await started;
-          await there(async () => await storeOutput(deps.pool, key, outputOf(outcome)));
+          await there(async () => await storeOutput(deps.pool, key, outputOf(outcome), stored));
         }
         const next = outcome.kind === "success" ? await nextOf(deps.versions, input) : [];
         const row = {

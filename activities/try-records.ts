@@ -1,10 +1,19 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
+import type { StoredValue } from "../core/body.ts";
 import { isRefusal } from "../core/batcher.ts";
 import { recordTries, type EndedRow, type NextRow, type StartedRow } from "../db/tries.ts";
 
+/** What a try reads of its upstreams, by input name: outputs, and where the large ones lie. */
+export interface TryInputs {
+  readonly values: Record<string, unknown>;
+  readonly stored: Record<string, StoredValue>;
+}
+
+const noInputs = (): TryInputs => ({ values: {}, stored: {} });
+
 type Item = { readonly reject: (error: Error) => void } & (
-  | { kind: "started"; row: StartedRow; resolve: (inputs: Record<string, unknown>) => void }
+  | { kind: "started"; row: StartedRow; resolve: (inputs: TryInputs) => void }
   | { kind: "ended"; row: EndedRow; next: readonly NextRow[]; resolve: (granted: readonly string[]) => void }
 );
 
@@ -36,7 +45,7 @@ export class TryRecords {
   }
 
   /** Resolves with the inputs asked for, once written. Written before any later record of this worker. */
-  async started(row: StartedRow): Promise<Record<string, unknown>> {
+  async started(row: StartedRow): Promise<TryInputs> {
     const withinMs = Object.keys(row.inputs).length === 0 ? START_WINDOW_MS : 0;
     return await new Promise((resolve, reject) =>
       this.#add({ kind: "started", row, resolve, reject }, withinMs),
@@ -107,17 +116,18 @@ export class TryRecords {
       }
     }
     const recorded = await recordTries(this.#pool, started, ended, next);
-    const inputs = new Map<string, Record<string, unknown>>();
+    const inputs = new Map<string, TryInputs>();
     for (const row of recorded.inputs) {
       const key = keyOf(row);
-      const own = inputs.get(key) ?? {};
-      own[row.name] = row.output;
+      const own = inputs.get(key) ?? noInputs();
+      if (row.stored === null) own.values[row.name] = row.output;
+      else own.stored[row.name] = row.stored;
       inputs.set(key, own);
     }
     const grants = groupByRun(recorded.grants);
     for (const item of batch) {
       if (item.kind === "started") {
-        item.resolve(inputs.get(keyOf(item.row)) ?? {});
+        item.resolve(inputs.get(keyOf(item.row)) ?? noInputs());
       } else {
         // The first of a run's ends carries the grants of all; the run keeps those it does not need yet.
         item.resolve(grants.get(item.row.run) ?? []);

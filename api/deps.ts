@@ -1,6 +1,7 @@
 import type { MeridianClient } from "../client/types.ts";
 import type { Db, Pool } from "../db/connection.ts";
 import type { LogKey } from "../platform/logs/store.ts";
+import type { ObjectStore } from "../platform/objects/store.ts";
 
 /** A piece of a log as text from a byte offset on. `done`: nothing more is there now. */
 export interface LogReader {
@@ -19,6 +20,8 @@ export interface AppDeps {
   readonly reader?: Db;
   readonly client: MeridianClient;
   readonly logs: LogReader;
+  /** Of large outputs. */
+  readonly objects: Pick<ObjectStore, "open">;
   readonly temporalWeb: TemporalWeb | null;
   /** Host names it answers to, beside localhost, 127.0.0.1 and ::1. */
   readonly allowedHosts: readonly string[];

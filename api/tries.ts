@@ -1,6 +1,15 @@
-import { createRoute } from "@hono/zod-openapi";
+import { Readable } from "node:stream";
+import { createRoute, z } from "@hono/zod-openapi";
 import { NotFound } from "../core/errors.ts";
-import { readTaskState, readTaskWaiting, readTries, readTry, type TryRow } from "../db/read/tries.ts";
+import type { Db } from "../db/connection.ts";
+import {
+  readTaskState,
+  readTaskWaiting,
+  readTries,
+  readTry,
+  type TaskKey,
+  type TryRow,
+} from "../db/read/tries.ts";
 import { LogPiece, TryList, type Try } from "./contracts.ts";
 import type { AppDeps } from "./deps.ts";
 import { LogQuery, newRoutes, TaskPath, TriesQuery, TryPath } from "./requests.ts";
@@ -20,6 +29,14 @@ const readLog = createRoute({
   summary: "The log of a try from a byte offset on",
   request: { params: TryPath, query: LogQuery },
   responses: { 200: json(LogPiece, "A piece of the log") },
+});
+
+const readOutput = createRoute({
+  method: "get",
+  path: "/dags/{dagId}/runs/{runId}/tasks/{taskId}/tries/{try}/output",
+  summary: "What a try returned, as JSON, whatever its size",
+  request: { params: TryPath, query: TriesQuery },
+  responses: { 200: json(z.unknown(), "The output") },
 });
 
 export const tryRoutes = (deps: AppDeps) => {
@@ -43,7 +60,7 @@ export const tryRoutes = (deps: AppDeps) => {
         taskId,
         mapIndex,
         state,
-        tries: tries.map(shapeTry),
+        tries: tries.map((row) => shapeTry(row, outputHref(c.req.valid("param"), row.try, mapIndex))),
         waiting: waiting === null ? null : shapeWaiting(waiting),
       };
       return c.json(body, 200);
@@ -52,17 +69,46 @@ export const tryRoutes = (deps: AppDeps) => {
       const { dagId, runId, taskId, try: number } = c.req.valid("param");
       const { mapIndex, offset } = c.req.valid("query");
       const { run } = await findRun(db, dagId, runId);
-      const row = await readTry(db, { run, taskId, mapIndex }, number);
-      if (row === null) {
-        throw new NotFound("no_try", `task "${taskId}" of run "${runId}" has no try ${number}`);
-      }
+      const row = await findTry(db, { run, taskId, mapIndex }, number, runId);
       const piece = await deps.logs.read({ dagId, runId, taskId, mapIndex, try: number }, offset);
       // The row was read first, so a try that had ended by then has nothing more to add.
       return c.json({ ...piece, done: piece.done && row.state !== "running" }, 200);
+    })
+    .openapi(readOutput, async (c) => {
+      const { dagId, runId, taskId, try: number } = c.req.valid("param");
+      const { mapIndex } = c.req.valid("query");
+      const { run } = await findRun(db, dagId, runId);
+      const row = await findTry(db, { run, taskId, mapIndex }, number, runId);
+      if (row.state !== "success") {
+        throw new NotFound(
+          "no_output",
+          `try ${number} of task "${taskId}" in run "${runId}" is ${row.state}: only one that succeeded has an output`,
+        );
+      }
+      if (row.stored === null) return c.json(row.output, 200);
+      const { bytes, stream } = await deps.objects.open(row.stored.key);
+      c.header("content-type", "application/json");
+      c.header("content-length", String(bytes));
+      return c.body(Readable.toWeb(stream) as ReadableStream, 200) as never;
     });
 };
 
-const shapeTry = (row: TryRow): Try => ({
+async function findTry(db: Db, key: TaskKey, number: number, runId: string): Promise<TryRow> {
+  const row = await readTry(db, key, number);
+  if (row !== null) return row;
+  throw new NotFound("no_try", `task "${key.taskId}" of run "${runId}" has no try ${number}`);
+}
+
+function outputHref(
+  { dagId, runId, taskId }: z.infer<typeof TaskPath>,
+  number: number,
+  mapIndex: number,
+): string {
+  const path = [dagId, "runs", runId, "tasks", taskId, "tries", number].map(encodeURIComponent).join("/");
+  return `/api/v1/dags/${path}/output${mapIndex === -1 ? "" : `?mapIndex=${mapIndex}`}`;
+}
+
+const shapeTry = (row: TryRow, outputHref: string): Try => ({
   try: row.try,
   state: row.state,
   worker: row.worker,
@@ -71,7 +117,7 @@ const shapeTry = (row: TryRow): Try => ({
   endedAt: isoOrNull(row.ended_at),
   error: row.error === null ? null : shapeError(row.error),
   output: row.output,
-  stored: null,
+  stored: row.stored === null ? null : { bytes: row.stored.bytes, href: outputHref },
 });
 
 const shapeError = (error: NonNullable<TryRow["error"]>): NonNullable<Try["error"]> => ({

@@ -2,12 +2,13 @@
 import type { BodyError } from "../core/body.ts";
 import { typeName } from "./show.ts";
 
-/** Outputs pass through the database at every hand-over: 1 MiB holds some ten thousand rows and still moves in milliseconds. */
-export const OUTPUT_LIMIT_BYTES = 1024 * 1024;
+/**
+ * What a thread of 1 GiB can make into text, and a consumer's thread read, without running out of memory. More than that
+ * belongs in a table or a bucket of the author's.
+ */
+export const OUTPUT_LIMIT_BYTES = 100 * 1024 * 1024;
 /** Deeper values are refused before they exhaust the stack. */
 const DEPTH_LIMIT = 500;
-/** A value this many times too large is not measured to its end. */
-const GIVE_UP_FACTOR = 64;
 
 export type CheckedOutput =
   /** `json` is the text; parsed, it shares nothing with what was returned. */
@@ -18,15 +19,18 @@ export type CheckedOutput =
 export function toOutput(value: unknown, limitBytes: number = OUTPUT_LIMIT_BYTES): CheckedOutput {
   if (value === undefined) return { ok: true, json: "null", bytes: 4 };
   try {
-    const walk: Walk = { open: new Set(), leftBytes: limitBytes * GIVE_UP_FACTOR };
+    const walk: Walk = { open: new Set(), leftBytes: limitBytes };
     const problem = problemIn(value, "output", walk);
     if (problem !== undefined) return refused("output_not_json", problem);
-    if (walk.leftBytes < 0) return tooLarge(`more than ${GIVE_UP_FACTOR} times the limit`, limitBytes);
+    if (walk.leftBytes < 0) return tooLarge(null, limitBytes);
     const json = JSON.stringify(value);
     const bytes = Buffer.byteLength(json);
     if (bytes > limitBytes) return tooLarge(sizeText(bytes), limitBytes);
     return { ok: true, json, bytes };
   } catch (error) {
+    // Of V8, for a text that no string can hold: escapes make JSON longer than what it says.
+    if (error instanceof RangeError && error.message === "Invalid string length")
+      return tooLarge(null, limitBytes);
     return refused(
       "output_not_json",
       `output cannot be read: ${error instanceof Error ? error.message : String(error)}`,
@@ -37,6 +41,7 @@ export function toOutput(value: unknown, limitBytes: number = OUTPUT_LIMIT_BYTES
 interface Walk {
   /** The objects around the one looked at. */
   readonly open: Set<object>;
+  /** Of the limit; what is seen costs no more than its JSON would. Below 0 the rest need not be looked at. */
   leftBytes: number;
 }
 
@@ -138,10 +143,12 @@ export function storableText(text: string): string {
   return UNSTORABLE.test(text) ? text.replaceAll(new RegExp(UNSTORABLE, "g"), "\ufffd") : text;
 }
 
-function tooLarge(size: string, limitBytes: number): CheckedOutput {
+/** `size` null: it was not looked at to its end. */
+function tooLarge(size: string | null, limitBytes: number): CheckedOutput {
+  const limit = sizeText(limitBytes);
   return refused(
     "output_too_large",
-    `output is ${size}; the limit is ${sizeText(limitBytes)}: write the data to a store and return where it is`,
+    `output is ${size === null ? `larger than the limit of ${limit}` : `${size}; the limit is ${limit}`}: write the data to a table or a bucket and return where it is`,
   );
 }
 

@@ -16,6 +16,7 @@ import type { Life } from "../platform/life.ts";
 import type { Log } from "../platform/log.ts";
 import { formatLine } from "../platform/logs/format.ts";
 import type { LogStore } from "../platform/logs/store.ts";
+import { openObjects } from "../platform/objects/open.ts";
 import { connectNative } from "../platform/temporal.ts";
 import { createProcessor } from "../processor/processor.ts";
 import { createDueRuns } from "../schedules/create-runs.ts";
@@ -44,7 +45,7 @@ export async function startWorkerPart(shared: Shared): Promise<StartedWorker> {
   linkPackages(resolve(config.home), process.cwd());
   const connection = await connectNative(config, temporalAddress(config));
   life.onEnd("worker connection", async () => await connection.close());
-  return await startWorker({ ...shared, connection, clock }, life);
+  return await startWorker({ ...shared, objects: await openObjects(config), connection, clock }, life);
 }
 
 /** The DAG folder; refused when it is not there. */
@@ -126,6 +127,7 @@ export async function startApiPart(
     ...(config.readerUrl === undefined ? {} : { reader: openReader(config, life, log, config.readerUrl) }),
     client,
     logs: textReader(logs),
+    objects: await openObjects(config),
     temporalWeb: temporalUi === null ? null : { url: temporalUi, namespace: config.temporalNamespace },
     allowedHosts: [...config.allowedHosts, config.host],
     webFolder: existsSync(join(webFolder, "index.html")) ? webFolder : null,

@@ -37,8 +37,19 @@ export interface BodyError {
   readonly retryDelayMs?: number;
 }
 
+/** A value too large for the database: its JSON in the object store. */
+export interface StoredValue {
+  readonly key: string;
+  readonly bytes: number;
+}
+
 export type BodyOutcome =
-  | { readonly kind: "success"; readonly output: unknown }
+  | {
+      readonly kind: "success";
+      readonly output: unknown;
+      /** A large output: its JSON is in this file of the runner's spool folder, and `output` is null. */
+      readonly spooled?: { readonly file: string; readonly bytes: number };
+    }
   | { readonly kind: "skipped"; readonly message: string }
   | { readonly kind: "failed"; readonly error: BodyError }
   | { readonly kind: "timed_out"; readonly error: BodyError }

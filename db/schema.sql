@@ -196,6 +196,7 @@ create table app.task_try (
   ended_at timestamp with time zone,
   error jsonb,
   output jsonb,
+  stored jsonb,
   constraint task_try_pkey PRIMARY KEY (run, task_id, map_index, try)
 ) partition by range (run);
 
@@ -610,7 +611,7 @@ begin
   end if;
 
   return query
-  select coalesce(jsonb_agg(jsonb_build_array(s.run, s.task_id, s.map_index, s.try, i.key, o.output)), '[]'),
+  select coalesce(jsonb_agg(jsonb_build_array(s.run, s.task_id, s.map_index, s.try, i.key, o.output, o.stored)), '[]'),
          coalesce((select jsonb_agg(jsonb_build_array(q.run, q.task_id))
                    from jsonb_to_recordset(v_requests) as q(run bigint, task_id text)
                    join app.lease l on l.run = q.run and l.task_id = q.task_id and l.map_index = -1 and l.try = 1
@@ -618,11 +619,11 @@ begin
          v_undecided or exists (select from app.lease l where l.account = any (v_freed) and l.granted_at is null)
   from jsonb_to_recordset(p_started) as s(run bigint, task_id text, map_index integer, try integer, inputs jsonb)
   cross join lateral jsonb_each_text(s.inputs) as i(key, value)
-  left join lateral (
-    select t.output from app.task_try t
+  cross join lateral (
+    select t.output, t.stored from app.task_try t
     where t.run = s.run and t.task_id = i.value and t.map_index = -1 and t.state = 'success'
     order by t.try desc limit 1
-  ) o on true;
+  ) o;
 end $function$;
 
 CREATE OR REPLACE FUNCTION app.runs_started(p_runs bigint[])

@@ -1,3 +1,4 @@
+import type { StoredValue } from "../core/body.ts";
 import type { TryState } from "../core/states.ts";
 import type { Db } from "./connection.ts";
 import { storableJson } from "./json.ts";
@@ -27,6 +28,8 @@ export interface EndedRow extends TryKey {
 interface InputRow extends TryKey {
   readonly name: string;
   readonly output: unknown;
+  /** Where the output is, when it is too large to stand here. */
+  readonly stored: StoredValue | null;
 }
 
 /** A task that may follow: asked for at once when all of `after` have succeeded and it was never asked for. */
@@ -59,7 +62,7 @@ export async function recordTries(
   next: readonly NextRow[] = [],
 ): Promise<Recorded> {
   const { rows } = await db.query<{
-    inputs: [number, string, number, number, string, unknown][];
+    inputs: [number, string, number, number, string, unknown, StoredValue | null][];
     grants: [number, string][];
     waiting: boolean;
   }>("select * from app.record_tries($1, $2, $3)", [
@@ -71,22 +74,36 @@ export async function recordTries(
   return {
     waiting,
     grants: grants.map(([run, task_id]) => ({ run, task_id })),
-    inputs: inputs.map(([run, task_id, map_index, number, name, output]) => ({
+    inputs: inputs.map(([run, task_id, map_index, number, name, output, stored]) => ({
       run,
       task_id,
       map_index,
       try: number,
       name,
       output,
+      stored,
     })),
   };
 }
 
-/** Keeps a large output before Temporal is told of its try; waits for the disk, unlike the live records. */
-export async function storeOutput(db: Db, key: TryKey, output: unknown): Promise<void> {
+/** Keeps an output, or where it lies, before Temporal is told of its try; waits for the disk, unlike the live records. */
+export async function storeOutput(
+  db: Db,
+  key: TryKey,
+  output: unknown,
+  stored: StoredValue | null = null,
+): Promise<void> {
   await db.query(
-    `insert into app.task_try as t (run, task_id, map_index, try, state, output) values ($1, $2, $3, $4, 'running', $5)
-     on conflict on constraint task_try_pkey do update set output = excluded.output`,
-    [key.run, key.task_id, key.map_index, key.try, JSON.stringify(output)],
+    `insert into app.task_try as t (run, task_id, map_index, try, state, output, stored)
+     values ($1, $2, $3, $4, 'running', $5, $6)
+     on conflict on constraint task_try_pkey do update set output = excluded.output, stored = excluded.stored`,
+    [
+      key.run,
+      key.task_id,
+      key.map_index,
+      key.try,
+      output === null ? null : JSON.stringify(output),
+      stored === null ? null : JSON.stringify(stored),
+    ],
   );
 }

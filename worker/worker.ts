@@ -5,6 +5,7 @@ import { Client } from "@temporalio/client";
 import { Worker, type NativeConnection } from "@temporalio/worker";
 import type pg from "pg";
 import { Confs } from "../activities/confs.ts";
+import { LargeValues } from "../activities/large-values.ts";
 import { createRunActivities } from "../activities/run-activities.ts";
 import { createTaskActivities } from "../activities/run-task.ts";
 import { createRunner } from "../activities/runner/runner.ts";
@@ -20,6 +21,7 @@ import type { Config } from "../platform/config.ts";
 import { Loop, type Life } from "../platform/life.ts";
 import type { Log } from "../platform/log.ts";
 import type { LogStore } from "../platform/logs/store.ts";
+import type { ObjectStore } from "../platform/objects/store.ts";
 import { createDueRuns } from "../schedules/create-runs.ts";
 import { workflowBundle } from "./bundle.ts";
 import { createReconciler } from "./reconciler.ts";
@@ -30,6 +32,7 @@ export interface WorkerDeps {
   readonly pool: pg.Pool;
   readonly connection: NativeConnection;
   readonly logs: LogStore;
+  readonly objects: ObjectStore;
   readonly log: Log;
   readonly clock: () => number;
 }
@@ -78,9 +81,13 @@ export async function startWorker(deps: WorkerDeps, life: Life): Promise<Started
   const records = new TryRecords(pool, wantPass, (error) =>
     log.warn({ err: error }, "writing tries failed; they are kept and tried again"),
   );
+  const spoolFolder = join(resolve(config.home), "spool");
+  const values = new LargeValues(deps.objects, spoolFolder);
+  await values.sweep();
   const runner = createRunner({
     threads: config.threads,
     codeFolder: join(resolve(config.home), "code"),
+    spoolFolder,
     connections: config.connections,
     blockedAfterMs: config.blockedAfterMs,
     log: (line) => log[line.level](line.text),
@@ -104,6 +111,7 @@ export async function startWorker(deps: WorkerDeps, life: Life): Promise<Started
       records,
       runner,
       logs: deps.logs,
+      values,
       workerId: `${hostname()}:${process.pid}`,
     }),
     ...clockActivities,
@@ -142,6 +150,7 @@ export async function startWorker(deps: WorkerDeps, life: Life): Promise<Started
     for (const worker of workers) worker.shutdown();
     await runner.drain(config.drainMs);
     await Promise.allSettled(running);
+    await values.close();
   });
   return {
     temporal,

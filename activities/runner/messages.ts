@@ -6,6 +6,7 @@ export type ToHost =
   | {
       readonly t: "start";
       readonly codeFolder: string;
+      readonly spoolFolder: string;
       readonly connections: Readonly<Record<string, string>>;
     }
   | {
@@ -24,7 +25,9 @@ export type ToHost =
 
 export interface JobText {
   readonly context: BodyContext;
-  readonly inputs: Readonly<Record<string, unknown>>;
+  readonly inputs: Record<string, unknown>;
+  /** Inputs too large for a message: files with their JSON. */
+  readonly inputFiles: Readonly<Record<string, string>>;
 }
 
 export type FromHost =

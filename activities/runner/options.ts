@@ -5,6 +5,8 @@ export interface RunnerOptions {
   readonly threads: number;
   /** Where bundles lie as files; inside the project, so that packages resolve. */
   readonly codeFolder: string;
+  /** Where bodies leave large outputs for the worker to take. Default: `spool` in the code folder. */
+  readonly spoolFolder?: string;
   /** Values by lower-case name. */
   readonly connections: Readonly<Record<string, string>>;
   /** A thread silent for longer, with several bodies on it, is ended. Default 10 s. */

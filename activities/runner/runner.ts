@@ -1,3 +1,4 @@
+import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { BodyOutcome, LogLine } from "../../core/body.ts";
 import { Attempt, type Stop } from "./attempt.ts";
@@ -58,7 +59,12 @@ class BodyRunner implements Runner {
     this.#blockedAfterMs = options.blockedAfterMs ?? 10_000;
     this.#killGraceMs = options.killGraceMs ?? 5_000;
     this.#code = new CodeFiles(options.codeFolder);
-    this.#start = { t: "start", codeFolder: this.#code.url, connections: options.connections };
+    this.#start = {
+      t: "start",
+      codeFolder: this.#code.url,
+      spoolFolder: resolve(options.spoolFolder ?? join(options.codeFolder, "spool")),
+      connections: options.connections,
+    };
     this.#mask = maskOf(options.connections);
     this.#events = {
       onReady: () => this.#assign(),
@@ -143,7 +149,8 @@ class BodyRunner implements Runner {
   async #begin(attempt: Attempt): Promise<void> {
     const { job } = attempt;
     try {
-      attempt.text = JSON.stringify({ context: job.context, inputs: job.inputs } satisfies JobText);
+      const { context, inputs, inputFiles = {} } = job;
+      attempt.text = JSON.stringify({ context, inputs, inputFiles } satisfies Readonly<JobText>);
     } catch (error) {
       return attempt.settle(failed("bad_input", `its inputs are no plain data: ${String(error)}`, false));
     }

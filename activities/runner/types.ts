@@ -9,6 +9,8 @@ export interface BodyJob {
   readonly context: BodyContext;
   /** Outputs of the upstreams by input name. */
   readonly inputs: Readonly<Record<string, unknown>>;
+  /** Large outputs of upstreams: files with their JSON, by input name. */
+  readonly inputFiles?: Readonly<Record<string, string>>;
   readonly executionTimeoutMs: number | null;
   readonly isolation: "shared" | "own";
 }

@@ -128,7 +128,8 @@ create table app.task_try (
   started_at timestamptz,
   ended_at   timestamptz,
   error      jsonb,                                -- {code, message, stack?}
-  output     jsonb,                                -- the value, or {"$ref": key} in the object store
+  output     jsonb,
+  stored     jsonb,                                -- {key, bytes}: a large output, in the object store
   primary key (run, task_id, map_index, try)
 ) partition by range (run);
 

@@ -136,7 +136,8 @@ end $$;
 -- Live records of tries, group-committed by the worker. A record never overwrites one that is further on.
 -- p_next: tasks that may follow what ended (each with all it waits for). Those that are ready are asked for at once, so
 -- that a chain needs no call of its own between two tasks; the run decides the same, and finds its grants in hand.
--- Answers: inputs, the outputs that tries which just started asked for, as [run, task, index, try, name, output];
+-- Answers: inputs, the outputs that tries which just started asked for, as [run, task, index, try, name, output, stored],
+-- none for an upstream that has not succeeded;
 -- grants of p_next, as [run, task]; whether requests wait for the slots that came back.
 create function app.record_tries(p_started jsonb, p_ended jsonb, p_next jsonb)
 returns table (inputs jsonb, grants jsonb, waiting boolean) language plpgsql as $$
@@ -214,7 +215,7 @@ begin
   end if;
 
   return query
-  select coalesce(jsonb_agg(jsonb_build_array(s.run, s.task_id, s.map_index, s.try, i.key, o.output)), '[]'),
+  select coalesce(jsonb_agg(jsonb_build_array(s.run, s.task_id, s.map_index, s.try, i.key, o.output, o.stored)), '[]'),
          coalesce((select jsonb_agg(jsonb_build_array(q.run, q.task_id))
                    from jsonb_to_recordset(v_requests) as q(run bigint, task_id text)
                    join app.lease l on l.run = q.run and l.task_id = q.task_id and l.map_index = -1 and l.try = 1
@@ -222,11 +223,11 @@ begin
          v_undecided or exists (select from app.lease l where l.account = any (v_freed) and l.granted_at is null)
   from jsonb_to_recordset(p_started) as s(run bigint, task_id text, map_index integer, try integer, inputs jsonb)
   cross join lateral jsonb_each_text(s.inputs) as i(key, value)
-  left join lateral (
-    select t.output from app.task_try t
+  cross join lateral (
+    select t.output, t.stored from app.task_try t
     where t.run = s.run and t.task_id = i.value and t.map_index = -1 and t.state = 'success'
     order by t.try desc limit 1
-  ) o on true;
+  ) o;
 end $$;
 
 -- One wake-up of one or many runs: settle what ended, ask for what is ready, answer with every grant the runs

@@ -1,3 +1,4 @@
+import type { StoredValue } from "../../core/body.ts";
 import type { TaskState, TryState } from "../../core/states.ts";
 import type { Db } from "../connection.ts";
 import type { WaitingRow } from "./runs.ts";
@@ -18,9 +19,11 @@ export interface TryRow {
   readonly ended_at: Date | null;
   readonly error: { code: string; message: string; stack?: string } | null;
   readonly output: unknown;
+  /** Where the output is, when it is too large to stand here. */
+  readonly stored: StoredValue | null;
 }
 
-const TRY_COLUMNS = "try, state, worker, queued_at, started_at, ended_at, error, output";
+const TRY_COLUMNS = "try, state, worker, queued_at, started_at, ended_at, error, output, stored";
 
 /** All tries of a task in a run, first one first. */
 export async function readTries(db: Db, key: TaskKey): Promise<TryRow[]> {

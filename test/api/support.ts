@@ -49,6 +49,7 @@ export function testApp(given: Partial<AppDeps> = {}) {
     db: noDatabase,
     client: fakeClient().client,
     logs: { read: () => Promise.reject(new Error("asked for a log")) },
+    objects: { open: () => Promise.reject(new Error("asked for an object")) },
     temporalWeb: { url: "http://localhost:8233/", namespace: "default" },
     allowedHosts: [],
     webFolder: null,

@@ -131,6 +131,7 @@ const api = (product: Product) =>
     db: product.pool,
     client: product.client,
     logs: { read: async () => ({ text: "", nextOffset: 0, done: true }) },
+    objects: { open: () => Promise.reject(new Error("asked for an object")) },
     temporalWeb: null,
     allowedHosts: [],
     webFolder: null,

@@ -13,6 +13,7 @@ import { Life } from "../../platform/life.ts";
 import { createLog } from "../../platform/log.ts";
 import { createLocalLogStore } from "../../platform/logs/local.ts";
 import type { LogStore } from "../../platform/logs/store.ts";
+import { openObjects } from "../../platform/objects/open.ts";
 import { ensureSearchAttributes } from "../../platform/search-attributes.ts";
 import { connectClient, connectNative } from "../../platform/temporal.ts";
 import { createProcessor, type Processor } from "../../processor/processor.ts";
@@ -118,7 +119,11 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
   if (options.worker !== false) {
     const connection = await connectNative(config, address);
     life.onEnd("connection", async () => await connection.close());
-    ({ temporal, starter } = await startWorker({ config, pool, connection, logs, log, clock }, life));
+    const objects = await openObjects(config);
+    ({ temporal, starter } = await startWorker(
+      { config, pool, connection, logs, objects, log, clock },
+      life,
+    ));
   }
   const due = { pool, starter, clock };
   const processor = createProcessor({ pool, folder, home, log, onStored: () => undefined });

@@ -9,6 +9,7 @@ import { maskOf, type Mask } from "../../../platform/mask.ts";
 import { Outbox } from "./outbox.ts";
 import type { Port } from "./port.ts";
 import { abort, inScope, live, type Scope } from "./scope.ts";
+import { LARGE_BYTES, Spool } from "./spool.ts";
 import { setCodeFolder, tidyStack } from "./stack.ts";
 
 type Run = Extract<ToHost, { t: "run" }>;
@@ -19,6 +20,7 @@ export class BodyHost {
   readonly #outbox: Outbox;
   readonly #bundles = new Bundles();
   #connection = connectionLookup({});
+  #spool = new Spool("");
   #mask: Mask = (text) => text;
 
   constructor(port: Port) {
@@ -37,6 +39,7 @@ export class BodyHost {
       this.#connection = connectionLookup(message.connections);
       this.#mask = maskOf(message.connections);
       setCodeFolder(message.codeFolder);
+      this.#spool = new Spool(message.spoolFolder);
     } else {
       process.exit(0);
     }
@@ -81,8 +84,10 @@ export class BodyHost {
   /** JSON of the outcome. */
   async #outcomeText(message: Run, scope: Scope): Promise<string> {
     try {
-      const { context, inputs } = JSON.parse(message.job) as JobText;
+      const { context, inputs, inputFiles } = JSON.parse(message.job) as JobText;
       const body = await this.#bundles.bodyOf(message.bundle, context.dagId, context.taskId);
+      for (const [name, file] of Object.entries(inputFiles))
+        inputs[name] = await this.#spool.read(name, file);
       scope.controller.signal.throwIfAborted();
       if (message.timed) this.#port.post({ t: "started", n: scope.n });
       const given = makeContext(context, inputs, {
@@ -91,7 +96,11 @@ export class BodyHost {
         connection: this.#connection,
       });
       const output = toOutput(await this.#call(scope, () => body(given)));
-      if (output.ok) return `{"kind":"success","output":${output.json}}`;
+      if (output.ok) {
+        if (output.bytes <= LARGE_BYTES) return `{"kind":"success","output":${output.json}}`;
+        const spooled = { file: await this.#spool.write(output.json), bytes: output.bytes };
+        return JSON.stringify({ kind: "success", output: null, spooled } satisfies BodyOutcome);
+      }
       return JSON.stringify({ kind: "failed", error: output.error } satisfies BodyOutcome);
     } catch (thrown) {
       return JSON.stringify(this.#tidy(outcomeOf(thrown)));
