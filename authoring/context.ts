@@ -25,6 +25,9 @@ export function makeContext(
 ): TaskContext {
   return Object.freeze({
     inputs,
+    // As they are when the DAG has no schema and the task no templates; `Dag.ready` fills them in.
+    params: data.conf,
+    templates: {},
     dagId: data.dagId,
     runId: data.runId,
     taskId: data.taskId,

@@ -1,13 +1,14 @@
+import type { z } from "zod";
 import { DefinitionError, MeridianError } from "../core/errors.ts";
 import { Builder } from "./builder.ts";
 import { registry } from "./registry.ts";
 import type { Dag } from "./registry.ts";
 import { show } from "./show.ts";
-import type { DagOptions } from "./types.ts";
+import type { DagOptions, DagTools, NoSchema, ParamsSchema } from "./types.ts";
 
 /**
  * Defines a DAG: its tasks are those that `build` defines. Give each DAG of a file an id of its own; a loop may
- * define many.
+ * define many. `build` gets `task` and `taskGroup` too: by these, bodies see the DAG's params with their types.
  *
  * @example
  * export const hello = dag("hello", { schedule: "0 6 * * *", startDate: "2026-01-01" }, () => {
@@ -15,7 +16,11 @@ import type { DagOptions } from "./types.ts";
  *   task("total", { inputs: { numbers } }, ({ inputs }) => inputs.numbers.length);
  * });
  */
-export function dag(id: string, options: DagOptions, build: () => void): Dag {
+export function dag<const Id extends string, S extends ParamsSchema = NoSchema>(
+  id: Id,
+  options: DagOptions<S>,
+  build: (tools: DagTools<z.output<S>>) => void,
+): Dag<Id, z.input<S>> {
   const shared = registry();
   const builder = new Builder(id, options);
   const where = `dag "${builder.dagId}"`;
@@ -37,16 +42,16 @@ export function dag(id: string, options: DagOptions, build: () => void): Dag {
       `${where}: its third argument is ${show(build)}; expected a function`,
     );
   }
-  const made = run(builder, build);
+  const made = run(builder, build as (tools: DagTools) => unknown);
   shared.collected?.set(builder.dagId, made);
-  return made;
+  return made as Dag<Id, z.input<S>>;
 }
 
-function run(builder: Builder, build: () => unknown): Dag {
+function run(builder: Builder, build: (tools: DagTools) => unknown): Dag {
   const shared = registry();
   shared.open = builder;
   try {
-    const answer = build();
+    const answer = build(builder.tools);
     if (typeof (answer as { then?: unknown } | undefined)?.then === "function") {
       throw new DefinitionError(
         "async_dag",

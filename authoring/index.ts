@@ -9,21 +9,33 @@
 /// <reference path="./files.d.ts" />
 export { dag } from "./dag.ts";
 export { task } from "./task.ts";
+export { taskGroup } from "./task-group.ts";
 export { fail, skip } from "./outcome.ts";
 export type {
+  AnyParams,
   DagOptions,
+  DagTools,
   DateInput,
   Duration,
+  GroupOptions,
+  GroupRef,
   Inputs,
   InputValues,
   Log,
   Output,
+  ParamsSchema,
+  Rendered,
   Schedule,
+  Step,
   TaskBody,
   TaskContext,
   TaskDefaults,
+  TaskGroupOf,
+  TaskOf,
   TaskOptions,
   TaskRef,
+  Template,
+  Templates,
 } from "./types.ts";
-export type { Dag } from "./registry.ts";
+export type { Dag, DagId, ParamsOf } from "./registry.ts";
 export type { TriggerRule } from "../core/rules.ts";

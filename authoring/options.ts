@@ -9,17 +9,29 @@ import { didYouMean } from "../core/suggest.ts";
 import * as read from "./read.ts";
 import type { Reader } from "./read.ts";
 import { show } from "./show.ts";
-import type { DagOptions, Inputs, TaskDefaults, TaskOptions } from "./types.ts";
+import type { DagOptions, GroupOptions, Inputs, TaskDefaults, TaskOptions } from "./types.ts";
 
 export interface Option<T> {
   readonly doc: string;
+  /** Where its meaning and its default come from. */
+  readonly rule: string;
   readonly unit?: string;
   readonly fallback: T;
   readonly read: Reader<T>;
 }
 
-const option = <T>(doc: string, fallback: NoInfer<T>, reader: Reader<T>, unit?: string): Option<T> =>
-  unit === undefined ? { doc, fallback, read: reader } : { doc, unit, fallback, read: reader };
+const option = <T>(
+  doc: string,
+  rule: string,
+  fallback: NoInfer<T>,
+  reader: Reader<T>,
+  unit?: string,
+): Option<T> =>
+  unit === undefined ? { doc, rule, fallback, read: reader } : { doc, rule, unit, fallback, read: reader };
+
+/** Sources of rules. */
+const airflow = (name: string): string => `Airflow \`${name}\``;
+const OURS = "Meridian";
 
 const DURATION = "milliseconds, or text with its unit";
 
@@ -28,55 +40,147 @@ const RETRY_DELAY_MS = 300_000;
 
 /** Options of a task that `defaults` of its DAG may set too. */
 export const TASK_DEFAULTS = {
-  retries: option("How many tries may follow a failed first one.", 0, read.whole(0, 1_000), "tries"),
-  retryDelay: option("Wait before a retry.", RETRY_DELAY_MS, read.duration, DURATION),
-  retryFactor: option("Each further wait is this many times the one before.", 1, read.number(1, 100)),
+  retries: option(
+    "How many tries may follow a failed first one.",
+    airflow("retries"),
+    0,
+    read.whole(0, 1_000),
+    "tries",
+  ),
+  retryDelay: option("Wait before a retry.", airflow("retry_delay"), RETRY_DELAY_MS, read.duration, DURATION),
+  retryFactor: option(
+    "Each further wait is this many times the one before.",
+    `${airflow("retry_exponential_backoff")}: 2`,
+    1,
+    read.number(1, 100),
+  ),
   maxRetryDelay: option(
     "The longest wait that retryFactor may reach.",
+    airflow("max_retry_delay"),
     null,
     read.orNull(read.duration),
     DURATION,
   ),
-  executionTimeout: option("Bound of one try.", null, read.orNull(read.positiveDuration), DURATION),
-  pool: option("The pool whose slots a try holds.", DEFAULT_POOL, read.id),
-  poolSlots: option("How many of the pool's slots a try holds.", 1, read.whole(1, 32_767), "slots"),
-  priorityWeight: option("Higher goes first within a pool.", 1, read.whole(-1_000_000, 1_000_000)),
-  queue: option("Which workers take the task: the queue profile they serve.", "default", read.id),
-  isolation: option("shared: a thread with others; own: a process.", "shared", read.oneOf("shared", "own")),
+  executionTimeout: option(
+    "Bound of one try.",
+    airflow("execution_timeout"),
+    null,
+    read.orNull(read.positiveDuration),
+    DURATION,
+  ),
+  pool: option("The pool whose slots a try holds.", airflow("pool"), DEFAULT_POOL, read.id),
+  poolSlots: option(
+    "How many of the pool's slots a try holds.",
+    airflow("pool_slots"),
+    1,
+    read.whole(1, 32_767),
+    "slots",
+  ),
+  priorityWeight: option(
+    "Higher goes first within a pool.",
+    `${airflow("priority_weight")}, \`weight_rule="absolute"\``,
+    1,
+    read.whole(-1_000_000, 1_000_000),
+  ),
+  queue: option(
+    "Which workers take the task: the queue profile they serve.",
+    airflow("queue"),
+    "default",
+    read.id,
+  ),
+  isolation: option(
+    "shared: a thread with others; own: a process.",
+    OURS,
+    "shared",
+    read.oneOf("shared", "own"),
+  ),
 } satisfies Record<keyof TaskDefaults, Option<unknown>>;
+
+const LABEL = option("What people read instead of the id; empty: the id.", OURS, "", read.text);
 
 export const TASK_OPTIONS = {
   ...TASK_DEFAULTS,
-  inputs: option("Upstream tasks whose outputs the body reads, by name.", {}, read.record),
-  after: option("Upstream tasks to wait for without reading them.", [], read.tasks),
+  inputs: option(
+    "Upstream tasks whose outputs the body reads, by name.",
+    `${OURS}; Airflow's XCom`,
+    {},
+    read.record,
+  ),
+  after: option(
+    "Upstream tasks, and groups of them, to wait for without reading them.",
+    `${airflow("set_upstream")}`,
+    [],
+    read.tasks,
+  ),
   triggerRule: option(
     "Which states of the upstream tasks let this one run.",
+    airflow("trigger_rule"),
     "all_success",
     read.oneOf(...TRIGGER_RULES),
   ),
-  doc: option("Shown on the page.", "", read.text),
+  templates: option(
+    "Texts with {{ … }}, rendered for each try into the body's templates.",
+    airflow("templates_dict"),
+    {},
+    read.record,
+  ),
+  label: LABEL,
+  doc: option("Markdown for the page.", airflow("doc_md"), "", read.text),
 } satisfies Record<keyof TaskOptions<Inputs>, Option<unknown>>;
+
+export const GROUP_OPTIONS = {
+  prefix: option("Ids inside begin with the group's.", airflow("prefix_group_id"), true, read.boolean),
+  label: LABEL,
+  doc: option("Markdown for the page.", airflow("tooltip"), "", read.text),
+} satisfies Record<keyof GroupOptions, Option<unknown>>;
 
 /** How many runs of a DAG may be active at once unless it says otherwise; Airflow's number. */
 const DEFAULT_MAX_ACTIVE_RUNS = 16;
 
 export const DAG_OPTIONS = {
-  schedule: option("Cron text, preset, { every, anchor } or null (by hand).", null, read.anything),
-  zone: option("IANA zone of schedule, dates and ds.", "UTC", read.zone),
-  startDate: option("No interval begins before this.", null, read.orNull(read.dateInput)),
-  endDate: option("The last logical date, inclusive.", null, read.orNull(read.dateInput)),
-  catchup: option("Run every interval since startDate.", false, read.boolean),
+  schedule: option(
+    "Cron text, preset, { every, anchor } or null (by hand).",
+    airflow("schedule"),
+    null,
+    read.anything,
+  ),
+  zone: option("IANA zone of schedule, dates and ds.", `${airflow("start_date")}'s zone`, "UTC", read.zone),
+  startDate: option(
+    "No interval begins before this.",
+    airflow("start_date"),
+    null,
+    read.orNull(read.dateInput),
+  ),
+  endDate: option(
+    "The last logical date, inclusive.",
+    airflow("end_date"),
+    null,
+    read.orNull(read.dateInput),
+  ),
+  catchup: option("Run every interval since startDate.", airflow("catchup"), false, read.boolean),
   maxActiveRuns: option(
     "How many runs may be active at once.",
+    airflow("max_active_runs"),
     DEFAULT_MAX_ACTIVE_RUNS,
     read.whole(1, 100_000),
     "runs",
   ),
-  description: option("One line.", "", read.text),
-  owner: option("Who answers for it.", "", read.text),
-  tags: option("Words to find it by.", [], read.texts),
-  doc: option("Longer text for the page.", "", read.text),
-  defaults: option("Options of every task that does not set them itself.", {}, read.record),
+  params: option(
+    "What a run may be triggered with: a zod object; null: any conf.",
+    airflow("params"),
+    null,
+    read.anything,
+  ),
+  description: option("One line.", airflow("description"), "", read.text),
+  owner: option("Who answers for it.", `${airflow("owner")}, of the DAG`, "", read.text),
+  tags: option("Words to find it by.", airflow("tags"), [], read.texts),
+  doc: option("Markdown for the page.", airflow("doc_md"), "", read.text),
+  defaults: option(
+    "Options of every task that does not set them itself.",
+    airflow("default_args"),
+    {},
+    read.record,
+  ),
 } satisfies Record<keyof DagOptions, Option<unknown>>;
 
 type Table = Readonly<Record<string, Option<unknown>>>;

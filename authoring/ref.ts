@@ -1,12 +1,19 @@
-/** Task references: inert values known by a marker, so that references of another copy of the library count too. */
+/** References to tasks and groups: inert values known by a marker, so that those of another copy of the library count too. */
 import type { OpenDag } from "./registry.ts";
-import type { TaskRef } from "./types.ts";
+import type { GroupRef, TaskRef } from "./types.ts";
 
 const REF = Symbol.for("meridian.task");
 
-interface Target {
+/** What a reference names: a position among the tasks or the groups of its DAG. */
+export interface Node {
+  readonly kind: "task" | "group";
+  readonly position: number;
+}
+
+export interface Target {
   readonly dag: OpenDag;
-  readonly taskId: string;
+  readonly id: string;
+  readonly node: Node;
 }
 
 interface Edges {
@@ -14,24 +21,26 @@ interface Edges {
   after(earlier: readonly unknown[]): void;
 }
 
-export function makeRef(dag: OpenDag, taskId: string, edges: Edges): TaskRef<unknown> {
-  const ref: TaskRef<unknown> & { readonly [REF]: Target } = {
-    id: taskId,
-    dagId: dag.dagId,
-    before: (...later) => {
+/** `more`: what the reference carries beside its id and its ways to set order. */
+export function makeRef(target: Target, edges: Edges, more: { readonly returned?: unknown } = {}): unknown {
+  const ref: object = {
+    id: target.id,
+    dagId: target.dag.dagId,
+    ...more,
+    before: (...later: readonly unknown[]) => {
       edges.before(later);
       return ref;
     },
-    after: (...earlier) => {
+    after: (...earlier: readonly unknown[]) => {
       edges.after(earlier);
       return ref;
     },
-    [REF]: { dag, taskId },
+    [REF]: target,
   };
-  return Object.freeze(ref);
+  return Object.freeze(ref) as TaskRef<unknown> | GroupRef<unknown>;
 }
 
-/** What a value refers to, or undefined when it is no task reference. */
+/** What a value refers to, or undefined when it is no reference. */
 export function refIn(value: unknown): Target | undefined {
   return typeof value === "object" && value !== null ? (value as { [REF]?: Target })[REF] : undefined;
 }

@@ -3,24 +3,42 @@
  * worker, one beside the DAG file) agree. Only plain data and functions pass between copies, never classes.
  */
 import type { SerialGraph } from "../core/graph.ts";
-import type { TaskBody, TaskRef } from "./types.ts";
+import type { AnyParams, GroupRef, TaskBody, TaskContext, TaskRef } from "./types.ts";
+
+declare const PARAMS: unique symbol;
 
 /**
- * A DAG as defined: what is stored, and the bodies that go with it.
+ * A DAG as defined: what is stored, and the bodies that go with it. `Id` is its id as a literal, `Params` what a
+ * trigger passes (before the schema's defaults and transforms).
  *
  * @example
  * const hello = dag("hello", { schedule: "@daily" }, () => { task("greet", () => "hello"); });
  * hello.graph.tasks.length; // 1
  */
-export interface Dag {
+export interface Dag<out Id extends string = string, out Params = unknown> {
+  readonly id: Id;
   readonly graph: SerialGraph;
+  /** What runs a task: its context is made ready (`ready`), then the author's function is called. */
   bodyOf(taskId: string): TaskBody | undefined;
+  /** The context as the task's body sees it: params read by the schema, templates rendered. */
+  ready(taskId: string, context: TaskContext): TaskContext | Promise<TaskContext>;
+  /** What bodies see as `params` in a run with this conf; throws with each path and what was expected there. */
+  readParams(conf: AnyParams): AnyParams | Promise<AnyParams>;
+  /** Exists for the compiler only. */
+  readonly [PARAMS]?: Params;
 }
+
+/** The id of a DAG, as a literal where `dag()` was given one. */
+export type DagId<D> = D extends Dag<infer Id> ? Id : never;
+
+/** What a trigger of the DAG passes: fields with a default may be missing. */
+export type ParamsOf<D> = D extends Dag<string, infer Params> ? Params : never;
 
 /** A DAG whose builder function is running now. */
 export interface OpenDag {
   readonly dagId: string;
   addTask(id: unknown, options: unknown, body: unknown): TaskRef<unknown>;
+  addGroup(id: unknown, options: unknown, build: unknown): GroupRef<unknown>;
 }
 
 interface Registry {

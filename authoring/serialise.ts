@@ -4,18 +4,21 @@ import { parseSchedule } from "../core/calendar/timetable.ts";
 import type { Timetable } from "../core/calendar/timetable.ts";
 import { DefinitionError } from "../core/errors.ts";
 import { GRAPH_FORMAT } from "../core/graph.ts";
-import type { SerialGraph, SerialTask } from "../core/graph.ts";
+import type { SerialGraph, SerialGroup, SerialTask } from "../core/graph.ts";
 import { runTaskOf } from "../core/run.ts";
-import type { DraftTask } from "./builder.ts";
+import type { DraftGroup, DraftTask } from "./builder.ts";
 import { DURATION_RULE, parseDuration } from "./duration.ts";
 import { within } from "./options.ts";
 import type { DAG_OPTIONS, Values } from "./options.ts";
+import type { Params } from "./params.ts";
 import { show } from "./show.ts";
 import type { DateInput } from "./types.ts";
 
 export function serialise(
   dagId: string,
   options: Values<typeof DAG_OPTIONS>,
+  params: Params | null,
+  groups: readonly DraftGroup[],
   tasks: readonly DraftTask[],
 ): SerialGraph {
   const { zone } = options;
@@ -42,8 +45,8 @@ export function serialise(
     endDate: endAt === null ? null : isoOf(endAt),
     catchup: options.catchup,
     maxActiveRuns: options.maxActiveRuns,
-    params: null,
-    groups: [],
+    params: params === null ? null : params.jsonSchema,
+    groups: groups.map(serialGroup),
     tasks: serial,
   };
 }
@@ -60,11 +63,15 @@ function checkSize(tasks: readonly SerialTask[]): void {
   );
 }
 
-function serialTask({ id, options, inputs, upstream }: DraftTask): SerialTask {
+function serialGroup({ id, parent, options }: DraftGroup): SerialGroup {
+  return { id, parent, label: options.label, doc: options.doc };
+}
+
+function serialTask({ id, group, options, inputs, upstream, templates }: DraftTask): SerialTask {
   return {
     id,
-    label: "",
-    group: null,
+    label: options.label,
+    group,
     upstream: [...upstream].sort((a, b) => a - b),
     inputs,
     triggerRule: options.triggerRule,
@@ -78,7 +85,7 @@ function serialTask({ id, options, inputs, upstream }: DraftTask): SerialTask {
     priorityWeight: options.priorityWeight,
     queue: options.queue,
     isolation: options.isolation,
-    templates: {},
+    templates: templates === null ? {} : templates.given,
     doc: options.doc,
   };
 }

@@ -1,8 +1,7 @@
 import { DefinitionError } from "../core/errors.ts";
-import type { TriggerRule } from "../core/rules.ts";
 import { registry } from "./registry.ts";
 import { show } from "./show.ts";
-import type { Inputs, InputValues, Output, TaskContext, TaskOptions, TaskRef } from "./types.ts";
+import type { AnyParams, TaskOf } from "./types.ts";
 
 /**
  * Defines a task of the DAG being built. Nothing runs now: the answer is a reference that carries the type of the
@@ -12,16 +11,7 @@ import type { Inputs, InputValues, Output, TaskContext, TaskOptions, TaskRef } f
  * const rows = task("rows", async ({ ds }) => [{ day: ds, rain: 3 }]);
  * task("rain", { inputs: { rows }, retries: 2 }, ({ inputs }) => inputs.rows[0]?.rain ?? 0);
  */
-export function task<R>(
-  id: string,
-  body: (context: TaskContext<Record<never, never>>) => R,
-): TaskRef<Output<R>>;
-export function task<R, I extends Inputs = Record<never, never>, Rule extends TriggerRule = "all_success">(
-  id: string,
-  options: TaskOptions<I, Rule>,
-  body: (context: TaskContext<InputValues<I, Rule>>) => R,
-): TaskRef<Output<R>>;
-export function task(id: unknown, ...rest: readonly unknown[]): TaskRef<unknown> {
+export const task = ((id: unknown, ...rest: readonly unknown[]) => {
   const open = registry().open;
   if (open === undefined) {
     throw new DefinitionError(
@@ -30,4 +20,4 @@ export function task(id: unknown, ...rest: readonly unknown[]): TaskRef<unknown>
     );
   }
   return rest.length < 2 ? open.addTask(id, {}, rest[0]) : open.addTask(id, rest[0], rest[1]);
-}
+}) as TaskOf<AnyParams>;

@@ -1,7 +1,12 @@
 /** The types authors see. Words stay close to Airflow's. */
+import type { z } from "zod";
 import type { TriggerRule } from "../core/rules.ts";
 
 declare const OUTPUT: unique symbol;
+declare const GROUP: unique symbol;
+
+/** What `before` and `after` take: tasks and groups. */
+export type Step = TaskRef<unknown> | GroupRef<unknown>;
 
 /**
  * A task as others refer to it: inert, and typed by what its body returns. Pass it in `inputs` to read its output,
@@ -14,13 +19,67 @@ declare const OUTPUT: unique symbol;
 export interface TaskRef<out T> {
   readonly id: string;
   readonly dagId: string;
-  /** These tasks wait for this one. Returns this task. */
-  readonly before: (...later: readonly TaskRef<unknown>[]) => TaskRef<T>;
-  /** This task waits for these. Returns this task. */
-  readonly after: (...earlier: readonly TaskRef<unknown>[]) => TaskRef<T>;
-  /** Exists for the compiler only. */
+  /** These wait for this task; of a group, the tasks it begins with. Returns this task. */
+  readonly before: (...later: readonly Step[]) => TaskRef<T>;
+  /** This task waits for these; of a group, for the tasks it ends with. Returns this task. */
+  readonly after: (...earlier: readonly Step[]) => TaskRef<T>;
+  /** These exist for the compiler only: its output, and that it is no group. */
   readonly [OUTPUT]?: T;
+  readonly [GROUP]?: never;
 }
+
+/**
+ * A group of tasks as others refer to it. Order before it is order before the tasks it begins with, order after it is
+ * order after those it ends with.
+ *
+ * @example
+ * const load = taskGroup("load", () => ({ rows: task("rows", () => [1, 2]) })); // task "load.rows"
+ * task("sum", { inputs: { rows: load.returned.rows } }, ({ inputs }) => inputs.rows.length);
+ * task("clean_up", () => {}).after(load);
+ */
+export interface GroupRef<out R> {
+  /** With the ids of the groups around it: `"load.files"`. */
+  readonly id: string;
+  readonly dagId: string;
+  /** What the group's function returned: the way out for references that are made inside. */
+  readonly returned: R;
+  /** These wait for all of the group. Returns this group. */
+  readonly before: (...later: readonly Step[]) => GroupRef<R>;
+  /** All of the group waits for these. Returns this group. */
+  readonly after: (...earlier: readonly Step[]) => GroupRef<R>;
+  /** Exists for the compiler only. */
+  readonly [GROUP]?: true;
+}
+
+/** Params of a DAG that names no schema: whatever was passed as `conf`. */
+export type AnyParams = Readonly<Record<string, unknown>>;
+
+/** A zod object that checks what a run is triggered with. */
+export type ParamsSchema = z.ZodType<object, object>;
+
+/** The schema of a DAG that names none. */
+export type NoSchema = z.ZodType<AnyParams, AnyParams>;
+
+/** What `templates` may hold: texts with `{{ … }}`, also inside objects and lists. */
+export type Template =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly Template[]
+  | { readonly [key: string]: Template };
+export type Templates = { readonly [name: string]: Template };
+
+/** Templates once they are rendered: the same shape. */
+export type Rendered<T> = T extends string
+  ? string
+  : T extends number
+    ? number
+    : T extends boolean
+      ? boolean
+      : T extends object
+        ? { readonly [K in keyof T]: Rendered<T[K]> }
+        : T;
 
 /** A number of milliseconds, or a text with its unit: `"250ms"`, `"30s"`, `"5m"`, `"1.5h"`, `"2d"`. */
 export type Duration = number | `${number}${"ms" | "s" | "m" | "h" | "d"}`;
@@ -77,18 +136,32 @@ export interface TaskDefaults {
 export interface TaskOptions<
   I extends Inputs = Record<never, never>,
   Rule extends TriggerRule = "all_success",
+  T extends Templates = Templates,
 > extends TaskDefaults {
   /** Upstream tasks whose outputs the body reads, by name. */
   readonly inputs?: I | undefined;
-  /** Upstream tasks to wait for without reading their outputs. */
-  readonly after?: readonly TaskRef<unknown>[] | undefined;
+  /** Upstream tasks, and groups of them, to wait for without reading their outputs. */
+  readonly after?: readonly Step[] | undefined;
   /** Which states of the upstream tasks let this one run. Default `"all_success"`. */
   readonly triggerRule?: Rule | undefined;
-  /** Shown on the page. Default empty. */
+  /** Texts with `{{ ds }}` and the like, rendered for each try into the body's `templates`. Default none. */
+  readonly templates?: T | undefined;
+  /** What people read instead of the id. Default empty: the id. */
+  readonly label?: string | undefined;
+  /** Markdown, shown on the page. Default empty. */
   readonly doc?: string | undefined;
 }
 
-export interface DagOptions {
+export interface GroupOptions {
+  /** false: ids inside do not begin with the group's own. Default true. */
+  readonly prefix?: boolean | undefined;
+  /** What people read instead of the id. Default empty: the id. */
+  readonly label?: string | undefined;
+  /** Markdown, shown on the page. Default empty. */
+  readonly doc?: string | undefined;
+}
+
+export interface DagOptions<S extends ParamsSchema = ParamsSchema> {
   /** When runs are due. Default null: by hand only. */
   readonly schedule?: Schedule | undefined;
   /** IANA zone of `schedule`, `startDate`, `endDate` and `ds`. Default `"UTC"`. */
@@ -105,9 +178,12 @@ export interface DagOptions {
   readonly description?: string | undefined;
   /** Who answers for it. Default empty. */
   readonly owner?: string | undefined;
+  /** Words to find it by. Default none. */
   readonly tags?: readonly string[] | undefined;
-  /** Longer text, shown on the page. */
+  /** Markdown, shown on the page. Default empty. */
   readonly doc?: string | undefined;
+  /** What a run may be triggered with: a zod object. Default none: any `conf`. */
+  readonly params?: S | undefined;
   /** Options of every task that does not set them itself. */
   readonly defaults?: TaskDefaults | undefined;
 }
@@ -121,9 +197,17 @@ export interface Log {
 }
 
 /** What a body is given. Times come from the run's interval, never from the clock, so that a rerun does the same. */
-export interface TaskContext<V = Readonly<Record<string, unknown>>> {
+export interface TaskContext<
+  V = Readonly<Record<string, unknown>>,
+  P = AnyParams,
+  T = Readonly<Record<string, unknown>>,
+> {
   /** Outputs of upstream tasks, by the names given in `inputs`. */
   readonly inputs: V;
+  /** What the run was triggered with, as the DAG's `params` schema reads it: defaults filled in, transforms done. */
+  readonly params: P;
+  /** The task's `templates`, rendered for this try. */
+  readonly templates: T;
   readonly dagId: string;
   readonly runId: string;
   readonly taskId: string;
@@ -143,7 +227,7 @@ export interface TaskContext<V = Readonly<Record<string, unknown>>> {
   /** `ds` without dashes: `"20260509"`. */
   readonly dsNodash: string;
   readonly zone: string;
-  /** What whoever triggered the run passed along; empty for scheduled runs. */
+  /** What whoever triggered the run passed along, as it came; empty for scheduled runs. */
   readonly conf: Readonly<Record<string, unknown>>;
   readonly log: Log;
   /** Aborted when the try is to stop: timed out, cancelled, cleared. Pass it on to `fetch` and the like. */
@@ -154,3 +238,33 @@ export interface TaskContext<V = Readonly<Record<string, unknown>>> {
 
 /** A body as the runner calls it. */
 export type TaskBody = (context: TaskContext) => unknown;
+
+/** `task()` as the function given to `dag()` gets it: bodies see the DAG's params with their types. */
+export interface TaskOf<P> {
+  <R>(
+    id: string,
+    body: (context: TaskContext<Record<never, never>, P, Record<never, never>>) => R,
+  ): TaskRef<Output<R>>;
+  <
+    R,
+    I extends Inputs = Record<never, never>,
+    Rule extends TriggerRule = "all_success",
+    T extends Templates = Record<never, never>,
+  >(
+    id: string,
+    options: TaskOptions<I, Rule, T>,
+    body: (context: TaskContext<InputValues<I, Rule>, P, Rendered<NoInfer<T>>>) => R,
+  ): TaskRef<Output<R>>;
+}
+
+/** `taskGroup()`; tasks defined while `build` runs are its own. */
+export interface TaskGroupOf {
+  <R>(id: string, build: () => R): GroupRef<R>;
+  <R>(id: string, options: GroupOptions, build: () => R): GroupRef<R>;
+}
+
+/** What the function given to `dag()` gets: the same functions as the imported ones, with the DAG's own types. */
+export interface DagTools<P = AnyParams> {
+  readonly task: TaskOf<P>;
+  readonly taskGroup: TaskGroupOf;
+}

@@ -34,7 +34,7 @@ export interface SerialGraph {
 }
 
 /** Tasks shown, cleared and marked as one. */
-interface SerialGroup {
+export interface SerialGroup {
   readonly id: string;
   /** Position of the group around it, or null. */
   readonly parent: number | null;

@@ -4,8 +4,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import * as entry from "../../authoring/index.ts";
+import { z } from "zod";
 import { dag, fail, skip, task } from "../../authoring/index.ts";
-import type { TaskContext, TaskRef } from "../../authoring/index.ts";
+import type { AnyParams, Dag, DagId, ParamsOf, TaskContext, TaskRef } from "../../authoring/index.ts";
 import * as testing from "../../authoring/testing.ts";
 
 /** Never called: what it holds is for the compiler. */
@@ -53,6 +54,106 @@ export function rightUses(): void {
     task("anyone", { after: [numbers, nothing, total] }, ({ log }) => log.info("x", 1, {}));
     task("last", async () => fail("x"));
   });
+}
+
+const Region = z.object({
+  region: z.enum(["eu", "us"]).default("eu"),
+  since: z.iso.date().transform((text) => new Date(text)),
+  limit: z.number().optional(),
+});
+
+/** A12: params; A1: groups and templates. */
+export function rightParams(): void {
+  const sales = dag("sales", { params: Region }, ({ task, taskGroup }) => {
+    const load = taskGroup("load", { label: "Load" }, () => {
+      const rows = task("rows", ({ params }) => {
+        expectTypeOf(params).toEqualTypeOf<{
+          region: "eu" | "us";
+          since: Date;
+          limit?: number | undefined;
+        }>();
+        return [params.region];
+      });
+      return { rows };
+    });
+    expectTypeOf(load.returned.rows).toEqualTypeOf<TaskRef<("eu" | "us")[]>>();
+    task(
+      "copy",
+      {
+        inputs: { rows: load.returned.rows },
+        after: [load],
+        templates: { path: "s3://{{ ds }}", more: { days: ["{{ ds }}", "x"], n: 1, on: true, none: null } },
+      },
+      ({ inputs, params, templates }) => {
+        expectTypeOf(inputs.rows).toEqualTypeOf<("eu" | "us")[]>();
+        expectTypeOf(params.since).toEqualTypeOf<Date>();
+        expectTypeOf(templates.path).toEqualTypeOf<string>();
+        expectTypeOf(templates.more.days[0]).toEqualTypeOf<string | undefined>();
+        expectTypeOf(templates.more.n).toEqualTypeOf<number>();
+        expectTypeOf(templates.more.on).toEqualTypeOf<boolean>();
+        expectTypeOf(templates.more.none).toEqualTypeOf<null>();
+      },
+    ).after(load);
+    load.before(taskGroup("end", () => void task("only", () => {})));
+  });
+  expectTypeOf(sales.id).toEqualTypeOf<"sales">();
+  expectTypeOf<DagId<typeof sales>>().toEqualTypeOf<"sales">();
+  // What a trigger gives: the input side.
+  expectTypeOf<ParamsOf<typeof sales>>().toEqualTypeOf<{
+    region?: "eu" | "us" | undefined;
+    since: string;
+    limit?: number | undefined;
+  }>();
+  const any: Dag = sales;
+  expectTypeOf(any.id).toEqualTypeOf<string>();
+
+  const plain = dag("plain", {}, () => {
+    task("all", { templates: { day: "{{ ds }}" } }, ({ params, templates }) => {
+      expectTypeOf(params).toEqualTypeOf<AnyParams>();
+      expectTypeOf(templates).toEqualTypeOf<{ readonly day: string }>();
+    });
+  });
+  expectTypeOf<ParamsOf<typeof plain>>().toEqualTypeOf<AnyParams>();
+  for (const city of ["berlin", "seattle"] as const) {
+    const made = dag(`rain_${city}`, {}, () => void task("day", () => 1));
+    expectTypeOf<DagId<typeof made>>().toEqualTypeOf<"rain_berlin" | "rain_seattle">();
+  }
+  const named: string = "x";
+  const loose = dag(named, {}, () => void task("day", () => 1));
+  expectTypeOf<DagId<typeof loose>>().toEqualTypeOf<string>();
+}
+
+export function wrongParams(): void {
+  dag("sales", { params: Region }, ({ task, taskGroup }) => {
+    // @ts-expect-error a param of another type
+    task("a", ({ params }) => params.since.slice(0, 4));
+    // @ts-expect-error a param that does not exist
+    task("b", ({ params }) => params.regoin);
+    // @ts-expect-error a template that was not named
+    task("c", { templates: { path: "{{ ds }}" } }, ({ templates }) => templates.paht);
+    // @ts-expect-error a task without templates has none
+    task("d", ({ templates }) => templates.path);
+    // @ts-expect-error a template is no Date
+    task("e", { templates: { since: new Date() } }, () => {});
+    // @ts-expect-error a misspelt option of a group
+    taskGroup("f", { prefx: false }, () => void task("a", () => {}));
+    // @ts-expect-error a group has no output
+    task("g", { inputs: { all: taskGroup("h", () => task("a", () => {})) } }, () => {});
+    const load = taskGroup("load", () => ({ rows: task("rows", () => [1]) }));
+    // @ts-expect-error the type of what a group returned
+    task("i", { inputs: { rows: load.returned.rows } }, ({ inputs }) => inputs.rows.length.slice());
+  });
+  // @ts-expect-error params are an object
+  dag("a", { params: z.string() }, () => {});
+  // @ts-expect-error params are a schema
+  dag("b", { params: { region: "eu" } }, () => {});
+  const plain = dag("plain", {}, () => {
+    // @ts-expect-error without a schema a param may be anything
+    task("a", ({ params }) => params["region"].length);
+  });
+  // @ts-expect-error another DAG's id
+  const other: Dag<"other"> = plain;
+  void other;
 }
 
 export function wrongUses(): void {
@@ -113,13 +214,16 @@ export function wrongUses(): void {
   dag("e", () => {});
 }
 
-describe("A1: types can fail", () => {
+describe("A1 A12: types can fail", () => {
   const root = fileURLToPath(new URL("../..", import.meta.url));
   /** What the compiler says of a DAG file. */
   function compile(body: string): string {
     const folder = mkdtempSync(`${root}node_modules/.types-`);
     try {
-      writeFileSync(`${folder}/dag.ts`, `import { dag, task } from "../../authoring/index.ts";\n${body}`);
+      writeFileSync(
+        `${folder}/dag.ts`,
+        `import { z } from "zod";\nimport { dag, task } from "../../authoring/index.ts";\nvoid [z, task];\n${body}`,
+      );
       const options = { extends: "../../tsconfig.json", include: [], files: ["dag.ts"] };
       writeFileSync(`${folder}/tsconfig.json`, JSON.stringify(options));
       execFileSync(process.execPath, [`${root}node_modules/typescript/bin/tsc`, "-p", folder], {
@@ -141,15 +245,22 @@ describe("A1: types can fail", () => {
       compile(file(`task("a", { inputs: { text } }, ({ inputs }) => inputs.text.toFixed(2));`)),
     ).toContain("Property 'toFixed' does not exist on type 'string'");
     expect(compile(file(`task("a", { inputs: { text }, retires: 1 }, () => {});`))).toContain("'retires'");
+    const withParams = (body: string) =>
+      `dag("d", { params: z.object({ region: z.string() }) }, ({ task }) => { ${body} });`;
+    expect(compile(withParams(`task("a", ({ params }) => params.region.length);`))).toBe("");
+    expect(compile(withParams(`task("a", ({ params }) => params.regoin);`))).toContain(
+      "Did you mean 'region'",
+    );
   });
 });
 
 test("the public names", () => {
-  expect(Object.keys(entry).sort()).toEqual(["dag", "fail", "skip", "task"]);
+  expect(Object.keys(entry).sort()).toEqual(["dag", "fail", "skip", "task", "taskGroup"]);
   expect(Object.keys(testing).sort()).toEqual(["connectionsFrom", "runLocally"]);
   expect(namesIn("index.ts")).toEqual(
-    "Dag DagOptions DateInput Duration InputValues Inputs Log Output Schedule TaskBody TaskContext TaskDefaults " +
-      "TaskOptions TaskRef TriggerRule dag fail skip task",
+    "AnyParams Dag DagId DagOptions DagTools DateInput Duration GroupOptions GroupRef InputValues Inputs Log Output " +
+      "ParamsOf ParamsSchema Rendered Schedule Step TaskBody TaskContext TaskDefaults TaskGroupOf TaskOf TaskOptions " +
+      "TaskRef Template Templates TriggerRule dag fail skip task taskGroup",
   );
   expect(namesIn("testing.ts")).toBe("LocalOptions LocalRun LocalTask connectionsFrom runLocally");
 });

@@ -1,0 +1,200 @@
+/**
+ * A DAG's params: the author's zod object, and the JSON Schema that goes into the graph. zod itself is not imported: the
+ * schema brings its own copy, and a file without params need not load it.
+ */
+import { canonicalJson } from "../core/canonical.ts";
+import { DefinitionError, Terminal } from "../core/errors.ts";
+import { paramErrors, paramErrorsText, unknownKeys, type Issue, type JsonSchema } from "../core/params.ts";
+import { show } from "./show.ts";
+import type { AnyParams } from "./types.ts";
+
+export interface Params {
+  readonly jsonSchema: JsonSchema;
+  /** What bodies and templates may name; null: not known beforehand. */
+  readonly names: readonly string[] | null;
+  /** The params that a conf comes to; throws with each path and what was expected there. */
+  read(conf: AnyParams): AnyParams | Promise<AnyParams>;
+}
+
+interface ToJson {
+  readonly io: "input" | "output";
+  readonly unrepresentable?: "any";
+  readonly override?: (seen: { readonly zodSchema: unknown; readonly path: readonly PropertyKey[] }) => void;
+}
+type Parsed =
+  | { readonly success: true; readonly data: AnyParams }
+  | { readonly success: false; readonly error: { readonly issues: readonly Issue[] } };
+/** What we use of a zod object. */
+interface Schema {
+  toJSONSchema(options: ToJson): unknown;
+  safeParse(value: unknown): Parsed;
+  safeParseAsync(value: unknown): Promise<Parsed>;
+}
+
+/** `isScheduled`: its runs by schedule have no conf, so every param needs a default. */
+export function paramsOf(given: unknown, isScheduled: boolean): Params {
+  if (!isSchema(given)) {
+    throw new DefinitionError(
+      "bad_params",
+      `${show(given)}; expected a zod object such as z.object({ region: z.string() }), of zod 4.2 or later and not zod/mini`,
+    );
+  }
+  const jsonSchema = closed(inputSchema(given));
+  const params: Params = {
+    jsonSchema,
+    names: outputNames(given),
+    read: (conf) => {
+      const unknown = unknownKeys(jsonSchema, conf);
+      if (unknown.length > 0) throw unfit(unknown);
+      return parse(given, conf, (parsed) => {
+        if (parsed.success) return parsed.data;
+        throw unfit(paramErrors(jsonSchema, conf, parsed.error.issues));
+      });
+    },
+  };
+  if (isScheduled) checkDefaults(given, params);
+  return params;
+}
+
+function isSchema(value: unknown): value is Schema {
+  if (typeof value !== "object" || value === null) return false;
+  const { toJSONSchema, safeParse, safeParseAsync } = value as Partial<Schema>;
+  return [toJSONSchema, safeParse, safeParseAsync].every((method) => typeof method === "function");
+}
+
+function unfit(errors: ReturnType<typeof unknownKeys>): Terminal {
+  return new Terminal(
+    "bad_params",
+    `the run's conf does not fit the DAG's params: ${paramErrorsText(errors)}`,
+    { details: { errors } },
+  );
+}
+
+/** At once where the schema can; a transform or check of the author may be async. */
+function parse<T>(schema: Schema, conf: unknown, then: (parsed: Parsed) => T): T | Promise<T> {
+  let parsed: Parsed;
+  try {
+    parsed = schema.safeParse(conf);
+  } catch (error) {
+    if ((error as { constructor?: { name?: unknown } }).constructor?.name !== "$ZodAsyncError") throw error;
+    return schema.safeParseAsync(conf).then(then);
+  }
+  return then(parsed);
+}
+
+function inputSchema(schema: Schema): JsonSchema {
+  let text: string;
+  try {
+    const json = schema.toJSONSchema({ io: "input" });
+    text = canonicalJson(plain(json));
+    if (canonicalJson(plain(schema.toJSONSchema({ io: "input" }))) !== text) {
+      throw new TypeError("a default differs each time it is asked for; give a value that stays the same");
+    }
+  } catch (error) {
+    throw new DefinitionError(
+      "bad_params",
+      `${culprit(schema)}${(error as Error).message}; params come as JSON: expected what JSON can hold, such as z.iso.date() for z.date()`,
+      { cause: error },
+    );
+  }
+  const json = JSON.parse(text) as JsonSchema;
+  if (json["type"] === "object") return json;
+  throw new DefinitionError(
+    "bad_params",
+    `a schema of ${show(json["type"] ?? "something else")}; expected a zod object such as z.object({ region: z.string() })`,
+  );
+}
+
+/** Its own enumerable values: zod attaches more to what it answers. */
+function plain(json: unknown): unknown {
+  if (Array.isArray(json)) return json.map(plain);
+  if (typeof json !== "object" || json === null) return json;
+  return Object.fromEntries(Object.entries(json).map(([key, value]) => [key, plain(value)]));
+}
+
+/** `param "window.since": ` when one part of the schema is at fault: the innermost that has no JSON Schema. */
+function culprit(schema: Schema): string {
+  let found: readonly PropertyKey[] | undefined;
+  try {
+    schema.toJSONSchema({
+      io: "input",
+      unrepresentable: "any",
+      // Parts are seen before what is around them.
+      override: ({ zodSchema, path }) => {
+        if (found !== undefined || !isSchema(zodSchema)) return;
+        try {
+          zodSchema.toJSONSchema({ io: "input" });
+        } catch {
+          found = path;
+        }
+      },
+    });
+  } catch {
+    return "";
+  }
+  const names = (found ?? []).map((key) => (key === "items" ? "[]" : String(key)));
+  const inner = names.filter(
+    (key, i) => !(key === "properties" && i % 2 === 0) || names[i + 1] === undefined,
+  );
+  return inner.length === 0 ? "" : `param "${inner.join(".").replaceAll(".[]", "[]")}": `;
+}
+
+/** Keys of a plain z.object that are not its own are errors, not dropped; z.looseObject says otherwise in its schema. */
+function closed(schema: JsonSchema): JsonSchema {
+  const close = (at: unknown): unknown => {
+    if (Array.isArray(at)) return at.map(close);
+    if (typeof at !== "object" || at === null) return at;
+    const entries = Object.entries(at).map(([key, value]) => {
+      // Values of the author, and parts that hold together only: what one of them lacks, another has.
+      const isOpen = ["default", "const", "enum", "examples", "allOf"].includes(key);
+      return [key, isOpen ? value : close(value)];
+    });
+    const isObject = (at as JsonSchema)["type"] === "object" && "properties" in at;
+    return Object.fromEntries(
+      isObject && !("additionalProperties" in at) ? [...entries, ["additionalProperties", false]] : entries,
+    );
+  };
+  return close(schema) as JsonSchema;
+}
+
+/** What the schema gives out: with a transform over the whole, nobody knows beforehand. */
+function outputNames(schema: Schema): readonly string[] | null {
+  try {
+    const json = schema.toJSONSchema({ io: "output", unrepresentable: "any" }) as JsonSchema;
+    const { properties, additionalProperties } = json;
+    const isOpen = typeof additionalProperties === "object" || additionalProperties === true;
+    return json["type"] === "object" && typeof properties === "object" && properties !== null && !isOpen
+      ? Object.keys(properties)
+      : null;
+  } catch {
+    return null;
+  }
+}
+
+function checkDefaults(schema: Schema, { jsonSchema }: Params): void {
+  const required = (jsonSchema["required"] ?? []) as readonly string[];
+  if (required.length > 0) {
+    throw new DefinitionError(
+      "params_without_default",
+      `${required.join(", ")}: required, without a default, in a DAG with a schedule, whose runs are given none; add .default(…) or .optional()`,
+    );
+  }
+  parseIfSync(schema, (parsed) => {
+    if (parsed.success) return;
+    throw new DefinitionError(
+      "params_without_default",
+      `its defaults do not fit: ${paramErrorsText(paramErrors(jsonSchema, {}, parsed.error.issues))}; runs by schedule have them`,
+    );
+  });
+}
+
+/** What cannot be read at once, or throws, shows when a run reads it. */
+function parseIfSync(schema: Schema, then: (parsed: Parsed) => void): void {
+  let parsed: Parsed;
+  try {
+    parsed = schema.safeParse({});
+  } catch {
+    return;
+  }
+  then(parsed);
+}

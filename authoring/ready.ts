@@ -1,0 +1,72 @@
+/** What stands between a try's context and its body: params read by the DAG's schema, templates rendered. */
+import { compileTemplate, type Render } from "../core/templates.ts";
+import { Terminal } from "../core/errors.ts";
+import type { Params } from "./params.ts";
+import type { Dag } from "./registry.ts";
+import type { AnyParams, TaskBody, TaskContext, Templates } from "./types.ts";
+
+export interface CompiledTemplates {
+  readonly given: Templates;
+  readonly render: Render;
+}
+
+/** Null: the task has none. */
+export function compileTemplates(
+  given: Readonly<Record<string, unknown>>,
+  params: Params | null,
+): CompiledTemplates | null {
+  if (Object.keys(given).length === 0) return null;
+  const render = compileTemplate(given, { params: params === null ? null : params.names }, "");
+  // A copy of its own, with nothing in it that JSON would change.
+  return { given: JSON.parse(JSON.stringify(given)) as Templates, render };
+}
+
+interface Task {
+  readonly body: TaskBody;
+  readonly templates: CompiledTemplates | null;
+}
+
+export function makeReady(
+  params: Params | null,
+  tasks: ReadonlyMap<string, Task>,
+): Pick<Dag, "bodyOf" | "ready" | "readParams"> {
+  const readParams = (conf: AnyParams) => (params === null ? conf : params.read(conf));
+  const ready = (taskId: string, context: TaskContext): TaskContext | Promise<TaskContext> => {
+    const task = tasks.get(taskId);
+    if (task === undefined) throw new Terminal("no_task", `dag "${context.dagId}" has no task "${taskId}"`);
+    if (params === null && task.templates === null) return context;
+    return after(readParams(context.conf), (read) => filled(context, read, task.templates));
+  };
+  return {
+    readParams,
+    ready,
+    bodyOf: (taskId) => {
+      const task = tasks.get(taskId);
+      if (task === undefined || (params === null && task.templates === null)) return task?.body;
+      return (context) => after(ready(taskId, context), task.body);
+    },
+  };
+}
+
+function filled(context: TaskContext, params: AnyParams, templates: CompiledTemplates | null): TaskContext {
+  if (templates === null) return Object.freeze({ ...context, params });
+  const rendered = templates.render({
+    dagId: context.dagId,
+    taskId: context.taskId,
+    runId: context.runId,
+    tryNumber: context.try,
+    zone: context.zone,
+    logicalAt: context.logicalDate.getTime(),
+    startAt: context.dataInterval.start.getTime(),
+    endAt: context.dataInterval.end.getTime(),
+    ds: context.ds,
+    params,
+    conf: context.conf,
+  });
+  return Object.freeze({ ...context, params, templates: rendered as TaskContext["templates"] });
+}
+
+/** At once when the value is there: a body's first part then runs where the caller expects it. */
+function after<T, R>(value: T | Promise<T>, use: (value: T) => R): R | Promise<R> {
+  return value instanceof Promise ? value.then(use) : use(value);
+}

@@ -1,0 +1,158 @@
+/** What is wrong with the params of a run, in words: of JSON Schemas and of zod's issues, without zod. */
+import { didYouMean } from "./suggest.ts";
+
+/** A part of the params and what was expected there. `path`: `window.days[0]`; empty: the whole. */
+export interface ParamError {
+  readonly path: string;
+  readonly message: string;
+}
+
+export type JsonSchema = Readonly<Record<string, unknown>>;
+type Path = readonly PropertyKey[];
+
+/** What we read of an issue of zod. */
+export interface Issue {
+  readonly code?: string | undefined;
+  readonly path: Path;
+  readonly message: string;
+  readonly format?: string | undefined;
+  readonly keys?: readonly string[] | undefined;
+  readonly errors?: readonly (readonly Issue[])[] | undefined;
+}
+
+/** All of them in one line, for messages. */
+export function paramErrorsText(errors: readonly ParamError[]): string {
+  return errors.map(({ path, message }) => (path === "" ? message : `${path}: ${message}`)).join("; ");
+}
+
+/** `["window", "days", 0]` as `window.days[0]`. */
+export function pathText(path: Path): string {
+  return path
+    .map((part, i) => (typeof part === "number" ? `[${part}]` : `${i === 0 ? "" : "."}${String(part)}`))
+    .join("");
+}
+
+/** Keys that the schema's closed objects do not have: zod would drop them without a word. */
+export function unknownKeys(schema: JsonSchema, value: unknown): ParamError[] {
+  const errors: ParamError[] = [];
+  walk(schema, value, []);
+  return errors;
+
+  function walk(at: JsonSchema, given: unknown, path: Path): void {
+    if (Array.isArray(given)) {
+      given.forEach((item, i) => walk(under(schema, at, i), item, [...path, i]));
+    } else if (typeof given === "object" && given !== null) {
+      const known = Object.keys(propertiesOf(at));
+      for (const [key, item] of Object.entries(given)) {
+        const isUnknown = at["additionalProperties"] === false && !known.includes(key);
+        if (isUnknown) errors.push(unknownKey(at, path, key));
+        else walk(under(schema, at, key), item, [...path, key]);
+      }
+    }
+  }
+}
+
+/** Issues of zod about `value`, as our errors; `schema` names what zod's message does not. */
+export function paramErrors(schema: JsonSchema, value: unknown, issues: readonly Issue[]): ParamError[] {
+  const errors = issues.flatMap((issue) => errorsOf(schema, value, issue));
+  // One fault may break two rules of the schema: the first says enough.
+  return errors.filter((error, i) => errors.findIndex(({ path }) => path === error.path) === i);
+}
+
+function errorsOf(schema: JsonSchema, value: unknown, issue: Issue): ParamError[] {
+  const at = schemaAt(schema, issue.path);
+  if (issue.code === "unrecognized_keys") {
+    return (issue.keys ?? []).map((key) => unknownKey(at, issue.path, key));
+  }
+  const path = pathText(issue.path);
+  if (issue.code === "invalid_union") {
+    const branches = issue.errors ?? [];
+    const expected = branches.flat().map((inner) => expectationOf(inner.message));
+    if (branches.flat().every((inner) => inner.path.length === 0) && expected.every((text) => text !== "")) {
+      return [{ path, message: missingOr(value, issue.path, [...new Set(expected)].join(" or ")) }];
+    }
+    // The branch that came furthest is the one that was meant.
+    const nearest = [...branches].sort((a, b) => deepest(b) - deepest(a) || a.length - b.length)[0] ?? [];
+    return nearest.flatMap((inner) =>
+      errorsOf(schema, value, { ...inner, path: [...issue.path, ...inner.path] }),
+    );
+  }
+  if (issue.code === "invalid_format" && issue.format === "regex" && typeof at["format"] === "string") {
+    return [{ path, message: `is no ${FORMATS[at["format"]] ?? at["format"]}` }];
+  }
+  const expected = expectationOf(issue.message);
+  return [
+    {
+      path,
+      message: expected === "" ? issue.message : missingOr(value, issue.path, expected, issue.message),
+    },
+  ];
+}
+
+/** Formats whose pattern says nothing to people. */
+const FORMATS: Readonly<Record<string, string>> = {
+  date: "date such as 2026-05-09",
+  time: "time such as 10:30:00",
+  "date-time": "instant such as 2026-05-09T10:30:00Z",
+  duration: "duration such as P1DT2H",
+  email: "e-mail address",
+  uri: "URL",
+};
+
+function missingOr(value: unknown, path: Path, expected: string, otherwise?: string): string {
+  if (valueAt(value, path) === undefined) return `is missing; expected ${expected}`;
+  return otherwise ?? `Invalid input: expected ${expected}`;
+}
+
+/** What a message of zod says behind "expected"; empty when it says nothing of the kind. */
+function expectationOf(message: string): string {
+  return /expected (.*?)(?:, received .*)?$/.exec(message)?.[1] ?? "";
+}
+
+const deepest = (issues: readonly Issue[]): number =>
+  Math.max(0, ...issues.map((issue) => issue.path.length));
+
+function unknownKey(at: JsonSchema, path: Path, key: string): ParamError {
+  const known = Object.keys(propertiesOf(at));
+  const instead =
+    didYouMean(key, known) || (known.length === 0 ? "" : `; expected one of ${known.join(", ")}`);
+  return { path: pathText([...path, key]), message: `does not exist${instead}` };
+}
+
+function valueAt(value: unknown, path: Path): unknown {
+  let at = value;
+  for (const key of path) at = (at as Readonly<Record<PropertyKey, unknown>> | null | undefined)?.[key];
+  return at;
+}
+
+/** The schema of a part; empty when it depends on the value. */
+function schemaAt(root: JsonSchema, path: Path): JsonSchema {
+  return path.reduce<JsonSchema>((at, key) => under(root, at, key), root);
+}
+
+function under(root: JsonSchema, at: JsonSchema, key: PropertyKey): JsonSchema {
+  if (typeof key === "number") {
+    const listed = at["prefixItems"];
+    const own: unknown = Array.isArray(listed) ? listed[key] : undefined;
+    return resolved(root, own ?? at["items"]);
+  }
+  const properties = propertiesOf(at);
+  const own = Object.hasOwn(properties, key) ? properties[String(key)] : undefined;
+  return resolved(root, own ?? at["additionalProperties"]);
+}
+
+function propertiesOf(at: JsonSchema): JsonSchema {
+  return asSchema(at["properties"]);
+}
+
+/** Follows references within the schema, `#/$defs/x`; zod makes no others. */
+function resolved(root: JsonSchema, schema: unknown): JsonSchema {
+  const at = asSchema(schema);
+  const ref = at["$ref"];
+  if (typeof ref !== "string" || !ref.startsWith("#")) return at;
+  const parts = ref.split("/").slice(1);
+  return asSchema(parts.reduce<unknown>((found, part) => asSchema(found)[part], root));
+}
+
+const asSchema = (value: unknown): JsonSchema =>
+  typeof value === "object" && value !== null ? (value as JsonSchema) : {};
