@@ -92,6 +92,12 @@ export async function postJson<T>(path: string, body: unknown, idempotencyKey: s
   return (await response.json()) as T;
 }
 
+/** What is gone already is answered as gone. */
+export async function deleteAt(path: string): Promise<void> {
+  const response = await send(API + path, { method: "DELETE" });
+  if (!response.ok) throw await failureOf(response);
+}
+
 /** Works where `crypto.randomUUID` does not: on plain http by another name than localhost. */
 export function newKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
@@ -99,11 +105,15 @@ export function newKey(): string {
   ).join("");
 }
 
-/** Query text of what is set: `?a=1&b=2` or nothing. */
-export function queryOf(values: Readonly<Record<string, string | number | null>>): string {
+type QueryValue = string | number | boolean | null;
+
+/** Query text of what is set: `?a=1&b=2` or nothing. A list is written once for each of its values. */
+export function queryOf(values: Readonly<Record<string, QueryValue | readonly string[]>>): string {
   const query = new URLSearchParams();
-  for (const [key, value] of Object.entries(values))
-    if (value !== null && value !== "") query.set(key, String(value));
+  for (const [key, value] of Object.entries(values)) {
+    if (typeof value === "object" && value !== null) for (const one of value) query.append(key, one);
+    else if (value !== null && value !== "") query.set(key, String(value));
+  }
   const text = query.toString();
   return text === "" ? "" : `?${text}`;
 }

@@ -21,7 +21,7 @@ export function parseConf(text: string): ConfResult {
 }
 
 /** Engines name a position, some a line; people want the line. */
-function whereIn(text: string, message: string): string {
+export function whereIn(text: string, message: string): string {
   const position = /at position (\d+)/.exec(message)?.[1];
   if (position === undefined || message.includes("line ")) return message;
   const line = text.slice(0, Number(position)).split("\n").length;

@@ -1,11 +1,14 @@
-import { useState, type FormEvent } from "react";
+import { useRef, useState, type FormEvent } from "react";
 import type { DagDetail } from "../../../api/contracts.ts";
 import { useTrigger } from "../api/changes.ts";
 import { ApiError, newKey } from "../api/fetch.ts";
 import { formatInstant, formatOffset, parseTyped } from "../time/format.ts";
 import { useZone } from "../time/zone.tsx";
 import { Dialog } from "../ui/dialog.tsx";
-import { parseConf } from "./conf.ts";
+import { ConfFields } from "./conf-fields.tsx";
+import { useConf } from "./use-conf.ts";
+import { errorsByField } from "./values.ts";
+import "./trigger.css";
 
 interface Props {
   readonly dag: DagDetail;
@@ -16,24 +19,39 @@ interface Props {
 export function TriggerDialog({ dag, onClose, onOpenRun }: Props) {
   const { zone } = useZone();
   const [date, setDate] = useState("");
-  const [confText, setConfText] = useState("");
+  // The params of the moment the dialog opened: a new version must not wipe what was typed.
+  const [params] = useState(dag.graph?.params ?? null);
+  const draft = useConf(params);
+  const [strict, setStrict] = useState(false);
+  const [touched, setTouched] = useState<ReadonlySet<string>>(new Set());
   // One wish, one key: pressing the button again after a lost answer makes no second run.
   const [wish, setWish] = useState({ text: "", key: newKey() });
   const trigger = useTrigger();
+  const form = useRef<HTMLFormElement>(null);
   const when = date.trim() === "" ? null : parseTyped(date, zone);
-  const conf = parseConf(confText);
-  const ready = conf.kind === "conf" && (when === null || when.kind === "instant");
+  // In the form all that is missing is said when someone presses the button.
+  const ready = (draft.mode === "form" || draft.conf !== null) && (when === null || when.kind === "instant");
+  const { byField, rest } = errorsByField(draft.fields ?? [], paramErrorsOf(trigger.error));
 
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    if (conf.kind !== "conf" || (when !== null && when.kind !== "instant")) return;
-    const text = JSON.stringify([when?.at ?? null, conf.conf]);
+    if (when !== null && when.kind !== "instant") return;
+    if (draft.conf === null) {
+      setStrict(true);
+      const first = draft.fields?.find((field) => draft.messages.has(field.name))?.name ?? "";
+      form.current
+        ?.querySelector<HTMLElement>(`[data-field=${JSON.stringify(first)}] :is(input, select, textarea)`)
+        ?.focus();
+      return;
+    }
+    const text = JSON.stringify([when?.at ?? null, draft.conf]);
     const key = wish.text === text || wish.text === "" ? wish.key : newKey();
     setWish({ text, key });
+    setTouched(new Set());
     trigger.mutate(
       {
         dagId: dag.dagId,
-        conf: conf.conf,
+        conf: draft.conf,
         idempotencyKey: key,
         ...(when !== null && { logicalDate: new Date(when.at).toISOString() }),
       },
@@ -43,7 +61,7 @@ export function TriggerDialog({ dag, onClose, onOpenRun }: Props) {
 
   return (
     <Dialog title={`Trigger ${dag.dagId}`} onClose={onClose}>
-      <form className="form" onSubmit={submit}>
+      <form ref={form} className="form" onSubmit={submit} noValidate>
         <label>
           Logical date
           <input
@@ -58,28 +76,24 @@ export function TriggerDialog({ dag, onClose, onOpenRun }: Props) {
           />
           <DateHelp when={when} zone={zone} />
         </label>
-        <label>
-          Conf
-          <textarea
-            className="field"
-            spellCheck={false}
-            placeholder="{}"
-            value={confText}
-            aria-invalid={conf.kind === "wrong"}
-            onChange={(event) => setConfText(event.target.value)}
-          />
-          {conf.kind === "wrong" ? (
-            <span className="wrong" role="status">
-              {conf.message}
-            </span>
-          ) : (
-            <span className="help">A JSON object the tasks read as their conf; empty for none</span>
-          )}
-        </label>
+        <ConfFields
+          draft={draft}
+          strict={strict}
+          touched={touched}
+          answered={new Map([...byField].filter(([name]) => !touched.has(name)))}
+          onTouch={(name) => setTouched((all) => new Set(all).add(name))}
+        />
         {dag.paused && (
           <p className="help">The DAG is paused; a run triggered by hand starts all the same.</p>
         )}
-        {trigger.error !== null && <TriggerError error={trigger.error} onOpenRun={onOpenRun} />}
+        {trigger.error !== null && (
+          <TriggerError
+            error={trigger.error}
+            inFields={draft.mode === "form" && byField.size > 0}
+            rest={rest}
+            onOpenRun={onOpenRun}
+          />
+        )}
         <div className="dialog-foot">
           <button type="button" className="button" onClick={onClose}>
             Cancel
@@ -116,17 +130,41 @@ function DateHelp({
   );
 }
 
+/** `details.errors` of an answer, as far as it has them. */
+function paramErrorsOf(error: Error | null): { path: string; message: string }[] {
+  const errors = error instanceof ApiError ? error.details["errors"] : undefined;
+  if (!Array.isArray(errors)) return [];
+  return errors.flatMap((one: unknown) => {
+    const { path, message } = (one ?? {}) as { path?: unknown; message?: unknown };
+    return typeof message === "string" ? [{ path: typeof path === "string" ? path : "", message }] : [];
+  });
+}
+
 function TriggerError({
   error,
+  inFields,
+  rest,
   onOpenRun,
 }: {
   readonly error: Error;
+  /** The fields say it already. */
+  readonly inFields: boolean;
+  readonly rest: readonly string[];
   readonly onOpenRun: (runId: string) => void;
 }) {
   const existing = error instanceof ApiError && error.status === 409 ? error.details["runId"] : undefined;
   return (
     <div className="error-block" role="alert">
-      <p>{error.message}</p>
+      {inFields ? (
+        <>
+          <p>Not triggered: see the marked {rest.length > 0 ? "fields, and:" : "fields."}</p>
+          {rest.map((text) => (
+            <p key={text}>{text}</p>
+          ))}
+        </>
+      ) : (
+        <p>{error.message}</p>
+      )}
       {typeof existing === "string" && (
         <button type="button" className="as-link link" onClick={() => onOpenRun(existing)}>
           Open the run {existing}
