@@ -1,8 +1,10 @@
 /** The child's program (see `child-code.ts`): imports one bundle after the other and answers with canonical graphs. */
+import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
 import { collect } from "../authoring/collect.ts";
 import { canonicalJson } from "../core/canonical.ts";
+import { beginWatch, endWatch, installGuards } from "./guards.ts";
 import type { ImportReply, ImportRequest } from "./protocol.ts";
 import { rawError } from "./raw-error.ts";
 
@@ -16,6 +18,8 @@ const send = process.send!.bind(process) as (reply: ImportReply, done?: () => vo
 delete process.send;
 // Kept as they are: an imported file may replace them.
 const writes = [process.stdout, process.stderr].map((stream) => stream.write.bind(stream));
+const now = performance.now.bind(performance);
+installGuards();
 process.on("disconnect", () => process.exit());
 process.on("uncaughtException", (error) =>
   send({ kind: "crashed", error: rawError(error) }, () => process.exit(1)),
@@ -28,14 +32,16 @@ process.on("message", (request: ImportRequest) => {
 });
 send({ kind: "ready" });
 
-async function answer({ id, path }: ImportRequest): Promise<ImportReply> {
-  const startedAt = performance.now();
-  const durationMs = () => Math.round(performance.now() - startedAt);
+async function answer({ id, path, how }: ImportRequest): Promise<ImportReply> {
+  const startedAt = now();
+  const durationMs = () => Math.round(now() - startedAt);
+  beginWatch(basename(path), how);
   try {
     const dags = await collect(() => import(pathToFileURL(path).href));
     const graphs = dags.map((dag) => canonicalJson(dag.graph));
-    return { kind: "ok", id, graphs, durationMs: durationMs() };
+    return { kind: "ok", id, graphs, impure: endWatch(), durationMs: durationMs() };
   } catch (error) {
+    endWatch();
     return { kind: "failed", id, error: rawError(error), durationMs: durationMs() };
   }
 }

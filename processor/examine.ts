@@ -7,6 +7,7 @@ import { bundleFile } from "./bundle.ts";
 import { contentHash } from "./hashes.ts";
 import type { ChildAnswer } from "./import-child.ts";
 import type { Importer } from "./importer.ts";
+import { changingError, isInDoubt, networkError } from "./purity.ts";
 import { sourceError } from "./source-error.ts";
 import type { Finding } from "./store.ts";
 import type { Bundle } from "./types.ts";
@@ -20,7 +21,10 @@ export interface Surroundings {
   readonly lockHash: string | null;
 }
 
-/** `slow`: not prompt, or it took its child down; `rest` tries it alone and may take the whole time limit. */
+/**
+ * `slow`: not prompt, or it took its child down, or read the clock; `rest` tries it alone, and may take the whole time
+ * limit.
+ */
 export type Examined =
   | { readonly kind: "found"; readonly finding: Finding }
   | { readonly kind: "unchanged" }
@@ -63,20 +67,25 @@ export async function importOne(
   const name = `${counter}-${hash}`;
   const code = await writeBundle(around.importFolder, name, bundle.code, rooted(bundle.map, around.folder));
   const examined = (answer: ChildAnswer): Examined => toFinding(around, path, bundle, hash, name, answer);
+  const { importer } = around;
 
-  const first = await around.importer.prompt(code).catch(async (error: unknown) => {
+  const first = await importer.prompt(code).catch(async (error: unknown) => {
     await forget(around.importFolder, name);
     throw error;
   });
-  if (first.kind !== "alone") {
+  if (first.kind !== "alone" && !(first.kind === "ok" && isInDoubt(first))) {
     await forget(around.importFolder, name);
     return examined(first);
   }
-  const rest = around.importer
-    .alone(code, signal)
-    .then(examined)
-    .finally(() => void forget(around.importFolder, name));
-  return { kind: "slow", rest };
+  const settle = async (): Promise<Examined> => {
+    const answer = first.kind === "alone" ? await importer.alone(code, false, signal) : first;
+    if (answer.kind !== "ok" || !isInDoubt(answer)) return examined(answer);
+    const second = await importer.alone(code, true, signal);
+    if (second.kind !== "ok") return examined(second);
+    const error = changingError(answer, second);
+    return examined(error === null ? answer : { kind: "failed", error, durationMs: answer.durationMs });
+  };
+  return { kind: "slow", rest: settle().finally(() => void forget(around.importFolder, name)) };
 }
 
 /** The map with its sources where they really are, so that stacks name files that can be opened. */
@@ -98,6 +107,11 @@ function toFinding(
   answer: ChildAnswer,
 ): Examined {
   const { durationMs } = answer;
+  const network = answer.kind === "ok" ? networkError(answer) : null;
+  if (network !== null) {
+    const error = sourceError(network, bundle, around.folder, name, path);
+    return { kind: "found", finding: { kind: "failed", path, durationMs, error } };
+  }
   if (answer.kind === "ok") {
     const dags = graphsOf(answer.graphs);
     if (dags === null) {

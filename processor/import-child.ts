@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { homedir } from "node:os";
 import { basename, delimiter, dirname } from "node:path";
-import type { ImportReply, ImportRequest, RawError } from "./protocol.ts";
+import type { ImportHow, ImportReply, ImportRequest, ImpureCall, RawError } from "./protocol.ts";
 import type { ImportLimits } from "./types.ts";
 
 const START_MS = 60_000;
@@ -17,7 +17,12 @@ const ENV = {
 
 /** What one import came to. `died`: the child is gone, through this file or one before it. */
 export type ChildAnswer =
-  | { readonly kind: "ok"; readonly graphs: readonly string[]; readonly durationMs: number }
+  | {
+      readonly kind: "ok";
+      readonly graphs: readonly string[];
+      readonly impure: readonly ImpureCall[];
+      readonly durationMs: number;
+    }
   | { readonly kind: "failed"; readonly error: RawError; readonly durationMs: number }
   | {
       readonly kind: "died";
@@ -82,7 +87,7 @@ export class ImportChild {
   }
 
   /** Throws when the child did not start, which is no fault of the file. */
-  async import(path: string, timeoutMs: number): Promise<ChildAnswer> {
+  async import(path: string, timeoutMs: number, how: ImportHow): Promise<ChildAnswer> {
     try {
       await this.#ready;
     } catch (error) {
@@ -91,7 +96,7 @@ export class ImportChild {
     this.taken += 1;
     this.#printed = 0;
     this.#output = "";
-    const request: ImportRequest = { id: this.taken, path };
+    const request: ImportRequest = { id: this.taken, path, how };
     return new Promise((resolve) => {
       this.#current = { id: request.id, startedAt: performance.now(), resolve };
       if (this.#gone) return this.#died("exit", "it ended before the import");

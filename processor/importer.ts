@@ -1,5 +1,6 @@
 import { writeChild } from "./child-code.ts";
 import { type ChildAnswer, ImportChild } from "./import-child.ts";
+import type { ImportHow } from "./protocol.ts";
 import type { ImportLimits } from "./types.ts";
 
 interface Waiting {
@@ -20,6 +21,7 @@ export class Importer {
   #limits: ImportLimits;
   #cwd: string;
   #folder: string;
+  #strict: boolean;
   #queue: Waiting[] = [];
   #lanes = 0;
   #alone = 0;
@@ -31,6 +33,7 @@ export class Importer {
   /** `folder`: of this importer alone, inside the project; bundles to be imported are to lie in it. */
   constructor(folder: string, limits: ImportLimits, cwd: string) {
     this.#folder = folder;
+    this.#strict = limits.filesPerChild === 1;
     this.#limits = limits;
     this.#cwd = cwd;
   }
@@ -52,8 +55,8 @@ export class Importer {
     });
   }
 
-  /** In a child of its own, with the whole time limit. */
-  async alone(path: string, signal?: AbortSignal): Promise<ChildAnswer> {
+  /** In a child of its own, with the whole time limit. `shifted`: see `ImportHow`. */
+  async alone(path: string, shifted: boolean, signal?: AbortSignal): Promise<ChildAnswer> {
     if (this.#alone >= this.#limits.children) {
       await new Promise<void>((resolve) => this.#aloneQueue.push(resolve));
     }
@@ -64,7 +67,7 @@ export class Importer {
       const abort = () => this.#end(child);
       signal?.addEventListener("abort", abort);
       try {
-        return await child.import(path, this.#limits.timeoutMs);
+        return await child.import(path, this.#limits.timeoutMs, this.#how(shifted));
       } finally {
         signal?.removeEventListener("abort", abort);
         this.#end(child);
@@ -93,7 +96,8 @@ export class Importer {
           this.#end(child);
           child = await this.#take();
         }
-        const answer = await child.import(next.path, Math.min(this.#limits.promptMs, this.#limits.timeoutMs));
+        const timeoutMs = Math.min(this.#limits.promptMs, this.#limits.timeoutMs);
+        const answer = await child.import(next.path, timeoutMs, this.#how(false));
         next.resolve(this.#isConclusive(answer, child) ? answer : { kind: "alone" });
       } catch (error) {
         next.reject(error);
@@ -102,6 +106,10 @@ export class Importer {
     this.#lanes -= 1;
     this.#end(child);
     if (this.#lanes === 0) this.warm();
+  }
+
+  #how(shifted: boolean): ImportHow {
+    return { strict: this.#strict, shifted };
   }
 
   /** Whether a file that had this child to itself would have been answered the same. */

@@ -4,6 +4,22 @@ export interface ImportRequest {
   readonly id: number;
   /** Of the bundle. */
   readonly path: string;
+  readonly how: ImportHow;
+}
+
+export interface ImportHow {
+  /** Holds the file to what its packages do as well: for a child that imports nothing else. */
+  readonly strict: boolean;
+  /** With a clock more than a year ahead: DAGs that come out otherwise depend on it. */
+  readonly shifted: boolean;
+}
+
+/** Something that a file did while it was imported, and that a DAG file must not. */
+export interface ImpureCall {
+  readonly kind: "clock" | "random" | "network";
+  /** As the author would write it: `new Date()`. */
+  readonly call: string;
+  readonly stack: string;
 }
 
 /** An error as thrown, before its places are mapped to the author's source. */
@@ -19,6 +35,7 @@ export type ImportReply =
       readonly kind: "ok";
       readonly id: number;
       readonly graphs: readonly string[];
+      readonly impure: readonly ImpureCall[];
       readonly durationMs: number;
     }
   | { readonly kind: "failed"; readonly id: number; readonly error: RawError; readonly durationMs: number }

@@ -36,7 +36,7 @@ export interface ImportLimits {
   readonly outputBytes: number;
   /** Children at once for files that answer promptly; as many again for those that do not. */
   readonly children: number;
-  /** Files one child takes before it is replaced. */
+  /** Files one child takes before it is replaced. With 1, a file is held to what its packages do at import as well. */
   readonly filesPerChild: number;
   /** A file that takes longer is tried again in a child of its own, beside the others, with the whole `timeoutMs`. */
   readonly promptMs: number;
