@@ -92,7 +92,7 @@ export async function postJson<T>(path: string, body: unknown, idempotencyKey: s
   return (await response.json()) as T;
 }
 
-/** What is gone already is answered as gone. */
+/** The answer has no body. */
 export async function deleteAt(path: string): Promise<void> {
   const response = await send(API + path, { method: "DELETE" });
   if (!response.ok) throw await failureOf(response);
