@@ -1,4 +1,5 @@
 import { Suspense, lazy, useEffect, useState } from "react";
+import { useLive } from "./api/live.ts";
 import { useDag } from "./api/queries.ts";
 import { DagPage } from "./dag/dag-page.tsx";
 import { DagListPage } from "./dags/dag-list-page.tsx";
@@ -22,6 +23,7 @@ export function App() {
   const { place } = useRoute();
   const [help, setHelp] = useState(false);
   const dagZone = useDagZone(place);
+  useLive(place.page === "dag" ? place.dagId : null);
   useKeys({
     "?": () => setHelp(true),
     "/": () => document.querySelector<HTMLInputElement>("[data-search]")?.focus(),

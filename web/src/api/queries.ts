@@ -1,7 +1,14 @@
-/** Everything the page reads, as hooks. What moves is asked for each second while the tab is visible. */
-import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
+/** What the page reads, as hooks. What moves is asked for each second while the tab is visible and nobody tells. */
+import {
+  keepPreviousData,
+  useInfiniteQuery,
+  useMutation,
+  useQuery,
+  useQueryClient,
+} from "@tanstack/react-query";
 import type {
   DagDetail,
+  DagFacets,
   DagList,
   Grid,
   Health,
@@ -11,27 +18,47 @@ import type {
   RunList,
   TryList,
 } from "../../../api/contracts.ts";
-import { RUN_DONE, type RunState } from "../../../core/states.ts";
+import { RUN_DONE } from "../../../core/states.ts";
+import { withChanges, withNewest, withOlder, type GridData } from "../grid/data.ts";
+import type { DagFilter, DagListView, RunListView } from "../routing/route.ts";
+import { changesSince } from "./apply-changes.ts";
 import { getJson, queryOf } from "./fetch.ts";
+import { isLive, pollMs } from "./live.ts";
 
 const LIVE_MS = 1000;
 const CALM_MS = 5000;
+/** While changes come by themselves a poll only finds what the stream does not tell. */
+const CHECK_MS = 15_000;
 
 const id = encodeURIComponent;
 export const dagPath = (dagId: string): string => `/dags/${id(dagId)}`;
-const runPath = (dagId: string, runId: string): string => `${dagPath(dagId)}/runs/${id(runId)}`;
+export const runPath = (dagId: string, runId: string): string => `${dagPath(dagId)}/runs/${id(runId)}`;
 export const taskPath = (dagId: string, runId: string, taskId: string): string =>
   `${runPath(dagId, runId)}/tasks/${id(taskId)}`;
 
 const DAGS_A_PAGE = 100;
+/** Every page read so far is read again, so a list scrolled through is left to its changes. */
+const PAGES_POLLED = 3;
 
-export function useDags(search: string, paused: boolean | null) {
+const pollPages = ({
+  state,
+}: {
+  readonly state: { readonly data?: { readonly pages: readonly unknown[] } | undefined };
+}) => ((state.data?.pages.length ?? 1) > PAGES_POLLED ? false : pollMs(LIVE_MS, CALM_MS));
+
+const PAUSED: Record<DagFilter, boolean | null> = { all: null, active: false, paused: true };
+
+export function useDags(list: DagListView) {
   return useInfiniteQuery({
-    queryKey: ["dags", search, paused],
+    queryKey: ["dags", list],
     queryFn: ({ pageParam, signal }) => {
       const query = queryOf({
-        search,
-        paused: paused === null ? null : String(paused),
+        search: list.search,
+        paused: PAUSED[list.filter],
+        tag: list.tags,
+        owner: list.owner,
+        state: list.state,
+        importError: list.withError ? true : null,
         limit: DAGS_A_PAGE,
         after: pageParam,
       });
@@ -40,8 +67,16 @@ export function useDags(search: string, paused: boolean | null) {
     initialPageParam: null as string | null,
     getNextPageParam: (last) => last.after,
     placeholderData: keepPreviousData,
-    // Every page read so far is read again, so a long list is looked at less often.
-    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 1) > 2 ? CALM_MS : LIVE_MS),
+    refetchInterval: pollPages,
+  });
+}
+
+/** Which tags and owners there are to choose from. */
+export function useFacets() {
+  return useQuery({
+    queryKey: ["facets"],
+    queryFn: ({ signal }) => getJson<DagFacets>("/dag-facets", signal),
+    refetchInterval: 60_000,
   });
 }
 
@@ -54,14 +89,45 @@ export function useDag(dagId: string | null) {
   });
 }
 
-export function useGrid(dagId: string, runs: number, before: string | null) {
-  return useQuery({
-    queryKey: ["grid", dagId, runs, before],
-    queryFn: ({ signal }) => getJson<Grid>(`${dagPath(dagId)}/grid${queryOf({ runs, before })}`, signal),
+/** A page of older runs: enough for a screen of narrow columns, little enough to be there before the reader is. */
+const OLDER_RUNS = 200;
+/** The most the API gives at once. */
+const MOST_RUNS = 1000;
+
+const gridPath = (dagId: string, runs: number, before: string | null): string =>
+  `${dagPath(dagId)}/grid${queryOf({ runs, before })}`;
+
+/** The newest `span` runs before `before`, and those older ones that were asked for. */
+export function useGrid(dagId: string, span: number, before: string | null) {
+  const client = useQueryClient();
+  const queryKey = ["grid", dagId, span, before];
+  const read = (): GridData | null => client.getQueryData<GridData>(queryKey) ?? null;
+  const query = useQuery({
+    queryKey,
+    queryFn: async ({ signal }) => {
+      const askedAt = Date.now();
+      // Without the stream older columns are followed by asking for them too.
+      const runs = isLive() ? span : Math.min(MOST_RUNS, Math.max(span, read()?.columns.length ?? 0));
+      const grid = await getJson<Grid>(gridPath(dagId, runs, before), signal);
+      return changesSince(askedAt).reduce(withChanges, withNewest(read(), grid));
+    },
+    structuralSharing: false,
     // Another page of the same DAG keeps the old picture until the new one is there; another DAG's would mislead.
     placeholderData: (previous) => (previous?.dagId === dagId ? previous : undefined),
-    refetchInterval: LIVE_MS,
+    refetchInterval: () => pollMs(LIVE_MS, CHECK_MS),
   });
+  const older = useMutation({
+    mutationFn: async () => {
+      const from = read()?.before ?? null;
+      if (from === null) return;
+      const askedAt = Date.now();
+      const grid = await getJson<Grid>(gridPath(dagId, OLDER_RUNS, from));
+      client.setQueryData<GridData>(queryKey, (data) =>
+        data?.before === from ? changesSince(askedAt).reduce(withChanges, withOlder(data, grid)) : data,
+      );
+    },
+  });
+  return { query, readOlder: older.mutate, isReadingOlder: older.isPending };
 }
 
 export function useRun(dagId: string, runId: string | null) {
@@ -71,7 +137,9 @@ export function useRun(dagId: string, runId: string | null) {
     enabled: runId !== null,
     // A run that ended can be cleared and move again, so it is still looked at, but seldom.
     refetchInterval: ({ state }) =>
-      state.data !== undefined && RUN_DONE[state.data.state] ? CALM_MS : LIVE_MS,
+      state.data !== undefined && RUN_DONE[state.data.state]
+        ? pollMs(CALM_MS, CHECK_MS)
+        : pollMs(LIVE_MS, CALM_MS),
   });
 }
 
@@ -80,22 +148,30 @@ export function useTries(dagId: string, runId: string, taskId: string, mapIndex:
     queryKey: ["tries", dagId, runId, taskId, mapIndex],
     queryFn: ({ signal }) =>
       getJson<TryList>(`${taskPath(dagId, runId, taskId)}/tries${queryOf({ mapIndex })}`, signal),
-    refetchInterval: LIVE_MS,
+    refetchInterval: () => pollMs(LIVE_MS, CALM_MS),
   });
 }
 
 const RUNS_A_PAGE = 50;
 
 /** Runs of all DAGs, newest made first. */
-export function useRuns(runState: RunState | null) {
+export function useRuns(list: RunListView) {
   return useInfiniteQuery({
-    queryKey: ["runs", runState],
-    queryFn: ({ pageParam, signal }) =>
-      getJson<RunList>(`/runs${queryOf({ state: runState, limit: RUNS_A_PAGE, before: pageParam })}`, signal),
+    queryKey: ["runs", list],
+    queryFn: ({ pageParam, signal }) => {
+      const query = queryOf({
+        state: list.state,
+        type: list.type,
+        dag: list.dagId,
+        limit: RUNS_A_PAGE,
+        before: pageParam,
+      });
+      return getJson<RunList>(`/runs${query}`, signal);
+    },
     initialPageParam: null as string | null,
     getNextPageParam: (last) => last.before,
     placeholderData: keepPreviousData,
-    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 1) > 2 ? CALM_MS : LIVE_MS),
+    refetchInterval: pollPages,
   });
 }
 

@@ -1,8 +1,9 @@
-import { useMemo, useRef } from "react";
-import type { DagDetail, Grid as GridData } from "../../../api/contracts.ts";
-import { useGrid } from "../api/queries.ts";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import type { DagDetail } from "../../../api/contracts.ts";
+import { useGrid, useRun } from "../api/queries.ts";
+import { isBefore, type GridData } from "../grid/data.ts";
 import { Grid } from "../grid/grid.tsx";
-import { buildModel, type GridModel } from "../grid/model.ts";
+import { layRows } from "../grid/rows.ts";
 import type { DagView } from "../routing/route.ts";
 import { changeView } from "../routing/use-route.ts";
 import { Answer } from "../ui/answer.tsx";
@@ -11,16 +12,38 @@ import { GridTools } from "./grid-tools.tsx";
 import { Legend } from "./legend.tsx";
 
 export function GridPane({ dag, view }: { readonly dag: DagDetail; readonly view: DagView }) {
-  const query = useGrid(dag.dagId, view.span, view.before);
+  const { query, readOlder, isReadingOlder } = useGrid(dag.dagId, view.span, view.before);
+  const { data } = query;
+  const sight = useRef<string | null>(null);
+  const [leftOf, setLeftOf] = useState(0);
+  const onSight = useCallback((key: string | null, before: number) => {
+    sight.current = key;
+    setLeftOf(before);
+  }, []);
+  const more = data?.before != null;
+  useReadUntil(dag.dagId, view.runId, data, isReadingOlder, readOlder);
   return (
-    <section className="grid-pane" aria-label="Grid" aria-busy={query.isPlaceholderData}>
-      <GridTools view={view} older={query.data?.before ?? null} />
+    <section className="grid-pane" aria-label="Grid" aria-busy={query.isPlaceholderData || isReadingOlder}>
+      <GridTools
+        dag={dag}
+        view={view}
+        hasOlder={more || leftOf > 0}
+        onOlder={() => changeView({ before: sight.current })}
+      />
       <Answer query={query} what="the grid">
-        {(data) =>
-          data.runs.length === 0 ? (
+        {(grid) =>
+          grid.columns.length === 0 ? (
             <NoRuns dag={dag} past={view.before !== null} />
           ) : (
-            <FilledGrid data={data} view={view} />
+            <FilledGrid
+              dag={dag}
+              data={grid}
+              view={view}
+              onSight={onSight}
+              onNearStart={() => {
+                if (more && !isReadingOlder && !query.isPlaceholderData) readOlder();
+              }}
+            />
           )
         }
       </Answer>
@@ -29,32 +52,71 @@ export function GridPane({ dag, view }: { readonly dag: DagDetail; readonly view
   );
 }
 
-function FilledGrid({ data, view }: { readonly data: GridData; readonly view: DagView }) {
-  const model = useModel(data);
-  const filter = view.tasks.toLowerCase();
-  const shown = useMemo(
-    () =>
-      filter === ""
-        ? model
-        : { ...model, rows: model.rows.filter((row) => row.task.id.toLowerCase().includes(filter)) },
-    [model, filter],
+interface FilledProps {
+  readonly dag: DagDetail;
+  readonly data: GridData;
+  readonly view: DagView;
+  readonly onSight: (key: string | null, before: number) => void;
+  readonly onNearStart: () => void;
+}
+
+function FilledGrid({ dag, data, view, onSight, onNearStart }: FilledProps) {
+  const { graph } = dag;
+  const folded = view.folded.join("\n");
+  const rows = useMemo(
+    () => layRows(data.tasks, graph, new Set(folded.split("\n")), view.tasks),
+    [data.tasks, graph, folded, view.tasks],
   );
-  if (shown.rows.length === 0 && filter !== "")
+  if (rows.length === 0 && view.tasks !== "")
     return <Notice title="No task matches">Change the filter.</Notice>;
   return (
     <Grid
-      model={shown}
+      columns={data.columns}
+      rows={rows}
       span={view.span}
-      picked={{ runId: view.runId, taskId: view.taskId }}
-      onPick={(pick) => changeView({ ...pick, mapIndex: null, tryNumber: null })}
+      picked={view}
+      onPick={(pick) =>
+        changeView({ ...pick, mapIndex: null, tryNumber: null, line: null, find: "", level: "debug" })
+      }
+      onFold={(group) =>
+        changeView(
+          {
+            folded: view.folded.includes(group)
+              ? view.folded.filter((one) => one !== group)
+              : [...view.folded, group],
+          },
+          true,
+        )
+      }
+      onSight={onSight}
+      onNearStart={onNearStart}
     />
   );
 }
 
-/** The last model is the base of the next, so that rows without a change keep their identity. */
-function useModel(data: GridData): GridModel {
-  const last = useRef<GridModel | null>(null);
-  return useMemo(() => (last.current = buildModel(data, last.current)), [data]);
+/** Far enough for any link that was made by looking at the grid. */
+const MOST_COLUMNS = 5000;
+
+/** A link to a run that is older than the first page: pages are read until it is there. */
+function useReadUntil(
+  dagId: string,
+  runId: string | null,
+  data: GridData | undefined,
+  isReading: boolean,
+  readOlder: () => void,
+): void {
+  const { data: run } = useRun(dagId, runId);
+  const oldest = data?.columns[0]?.run.key;
+  const wanted =
+    run !== undefined &&
+    data !== undefined &&
+    oldest !== undefined &&
+    data.before !== null &&
+    data.columns.length < MOST_COLUMNS &&
+    isBefore(run.key, oldest);
+  useEffect(() => {
+    if (wanted && !isReading) readOlder();
+  }, [wanted, isReading, oldest, readOlder]);
 }
 
 function NoRuns({ dag, past }: { readonly dag: DagDetail; readonly past: boolean }) {

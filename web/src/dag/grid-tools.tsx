@@ -1,9 +1,17 @@
+import type { DagDetail } from "../../../api/contracts.ts";
 import { SPANS, type DagView } from "../routing/route.ts";
 import { changeView } from "../routing/use-route.ts";
 import { SearchBox } from "../ui/search-box.tsx";
 
-/** Above the grid: which tasks, how many runs, and how far back. `older` is the key of the next page, null at the end. */
-export function GridTools({ view, older }: { readonly view: DagView; readonly older: string | null }) {
+interface Props {
+  readonly dag: DagDetail;
+  readonly view: DagView;
+  readonly hasOlder: boolean;
+  readonly onOlder: () => void;
+}
+
+/** Above the grid: which tasks, how dense the runs stand, and how far back. */
+export function GridTools({ dag, view, hasOlder, onOlder }: Props) {
   return (
     <div className="grid-tools">
       <SearchBox
@@ -26,13 +34,9 @@ export function GridTools({ view, older }: { readonly view: DagView; readonly ol
         ))}
       </div>
       <span className="soft small">runs</span>
+      <FoldAll dag={dag} view={view} />
       <span className="gap" />
-      <button
-        type="button"
-        className="button"
-        disabled={older === null}
-        onClick={() => changeView({ before: older })}
-      >
+      <button type="button" className="button" disabled={!hasOlder} onClick={onOlder}>
         <span aria-hidden="true">←</span> Older
       </button>
       <button
@@ -44,5 +48,21 @@ export function GridTools({ view, older }: { readonly view: DagView; readonly ol
         Newest <span aria-hidden="true">⇥</span>
       </button>
     </div>
+  );
+}
+
+function FoldAll({ dag, view }: Pick<Props, "dag" | "view">) {
+  const groups = dag.graph?.groups.map((group) => group.id) ?? [];
+  if (groups.length === 0) return null;
+  const all = groups.every((group) => view.folded.includes(group));
+  return (
+    <button
+      type="button"
+      className="button"
+      aria-pressed={all}
+      onClick={() => changeView({ folded: all ? [] : groups }, true)}
+    >
+      {all ? "Unfold groups" : "Fold groups"}
+    </button>
   );
 }

@@ -1,50 +1,43 @@
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useMemo, useRef } from "react";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import type { DagSummary } from "../../../api/contracts.ts";
 import { useDags } from "../api/queries.ts";
-import { DAG_FILTERS, type DagFilter, type DagListView } from "../routing/route.ts";
-import { goTo } from "../routing/use-route.ts";
 import { ImportErrorBanner } from "../imports/import-error-banner.tsx";
+import { ALL_DAGS, type DagListView } from "../routing/route.ts";
+import { Link } from "../routing/link.tsx";
 import { Answer } from "../ui/answer.tsx";
 import { Notice } from "../ui/notice.tsx";
+import { useKeys } from "../ui/use-keys.ts";
+import { DagFilters } from "./dag-filters.tsx";
 import { DagRow } from "./dag-row.tsx";
-import { SearchBox } from "../ui/search-box.tsx";
 
 /** Fixed in dags.css too: rows of one height make 20,000 of them cheap to scroll. */
 const ROW_PX = 56;
-const PAUSED: Record<DagFilter, boolean | null> = { all: null, active: false, paused: true };
 
 export function DagListPage({ list }: { readonly list: DagListView }) {
-  const { search, filter } = list;
-  const query = useDags(search, PAUSED[filter]);
+  const query = useDags(list);
   const { data, hasNextPage, isFetchingNextPage, fetchNextPage } = query;
   const dags = useMemo(() => data?.pages.flatMap((page) => page.dags) ?? [], [data]);
   const total = data?.pages[0]?.total ?? 0;
+  const filtered = JSON.stringify(list) !== JSON.stringify(ALL_DAGS);
   return (
     <>
       <ImportErrorBanner />
       <div className="list-head">
         <h1>DAGs</h1>
         <span className="soft number" role="status">
-          {data !== undefined && (dags.length < total ? `${dags.length} of ${total}` : total)}
+          {data !== undefined && total.toLocaleString("en")}
         </span>
-        <SearchBox
-          label="Search DAGs"
-          placeholder="Search by id, tag or owner"
-          value={search}
-          onChange={(text) => goTo({ page: "dags", list: { ...list, search: text } }, true)}
-        />
-        <FilterChoice
-          filter={filter}
-          onChange={(next) => goTo({ page: "dags", list: { ...list, filter: next } }, true)}
-        />
+        <DagFilters list={list} />
       </div>
       <Answer query={query} what="DAGs">
         {() =>
           dags.length === 0 ? (
-            <NoDags filtered={search !== "" || filter !== "all"} />
+            <NoDags filtered={filtered} />
           ) : (
             <DagTable
               dags={dags}
+              list={list}
               onEnd={() => {
                 if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
               }}
@@ -56,15 +49,26 @@ export function DagListPage({ list }: { readonly list: DagListView }) {
   );
 }
 
-type Dags = NonNullable<ReturnType<typeof useDags>["data"]>["pages"][number]["dags"];
+interface TableProps {
+  readonly dags: readonly DagSummary[];
+  readonly list: DagListView;
+  /** The end of what has been read comes near. */
+  readonly onEnd: () => void;
+}
 
-function DagTable({ dags, onEnd }: { readonly dags: Dags; readonly onEnd: () => void }) {
+function DagTable({ dags, list, onEnd }: TableProps) {
   const body = useRef<HTMLTableSectionElement>(null);
+  const [scrollMargin, setScrollMargin] = useState(0);
+  useLayoutEffect(() => {
+    const top = body.current === null ? 0 : body.current.getBoundingClientRect().top + window.scrollY;
+    setScrollMargin(top);
+  }, [list]);
+  useRowKeys(body);
   const rows = useWindowVirtualizer({
     count: dags.length,
     estimateSize: () => ROW_PX,
     overscan: 12,
-    scrollMargin: body.current?.offsetTop ?? 0,
+    scrollMargin,
   });
   const items = rows.getVirtualItems();
   const last = items.at(-1)?.index ?? 0;
@@ -91,7 +95,7 @@ function DagTable({ dags, onEnd }: { readonly dags: Dags; readonly onEnd: () => 
         {above > 0 && <tr style={{ height: above }} aria-hidden="true" />}
         {items.map(({ index }) => {
           const dag = dags[index];
-          return dag === undefined ? null : <DagRow key={dag.dagId} dag={dag} />;
+          return dag === undefined ? null : <DagRow key={dag.dagId} dag={dag} list={list} />;
         })}
         {below > 0 && <tr style={{ height: below }} aria-hidden="true" />}
       </tbody>
@@ -99,28 +103,28 @@ function DagTable({ dags, onEnd }: { readonly dags: Dags; readonly onEnd: () => 
   );
 }
 
-const FILTER_WORD: Record<DagFilter, string> = { all: "All", active: "On", paused: "Paused" };
-
-function FilterChoice({
-  filter,
-  onChange,
-}: {
-  readonly filter: DagFilter;
-  readonly onChange: (f: DagFilter) => void;
-}) {
-  return (
-    <div className="choice" role="group" aria-label="Show">
-      {DAG_FILTERS.map((one) => (
-        <button key={one} type="button" aria-pressed={one === filter} onClick={() => onChange(one)}>
-          {FILTER_WORD[one]}
-        </button>
-      ))}
-    </div>
-  );
+/** j and k go from DAG to DAG; Enter opens, since the focus is on a link. */
+function useRowKeys(body: { readonly current: HTMLElement | null }): void {
+  const step = (by: number) => (): void => {
+    const links = [...(body.current?.querySelectorAll<HTMLElement>("a.dag-id") ?? [])];
+    const at = links.findIndex((link) => link === document.activeElement);
+    // From nowhere: the first row in sight.
+    const first = links.findIndex((link) => link.getBoundingClientRect().top > 0);
+    const next = links[at < 0 ? Math.max(0, first) : at + by];
+    next?.focus({ preventScroll: true });
+    next?.scrollIntoView({ block: "nearest" });
+  };
+  useKeys({ j: step(1), k: step(-1) });
 }
 
 function NoDags({ filtered }: { readonly filtered: boolean }) {
-  if (filtered) return <Notice title="No DAG matches">Change the search or show all DAGs.</Notice>;
+  if (filtered) {
+    return (
+      <Notice title="No DAG matches">
+        Change the search, or <Link to={{ page: "dags", list: ALL_DAGS }}>show all DAGs</Link>.
+      </Notice>
+    );
+  }
   return (
     <Notice title="No DAGs yet">
       Save a TypeScript file that calls <code>dag(…)</code> into the DAG folder; it appears here within

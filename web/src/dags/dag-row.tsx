@@ -2,13 +2,25 @@ import { memo } from "react";
 import type { DagSummary } from "../../../api/contracts.ts";
 import { usePause } from "../api/changes.ts";
 import { Link } from "../routing/link.tsx";
+import type { DagListView, Place } from "../routing/route.ts";
 import { dagPlace } from "../routing/use-route.ts";
+import { formatInterval } from "../time/format.ts";
 import { useNow } from "../time/use-now.ts";
 import { Relative, When } from "../time/when.tsx";
+import { useZone } from "../time/zone.tsx";
 import { Switch } from "../ui/switch.tsx";
 import { LastRuns } from "./last-runs.tsx";
 
-export const DagRow = memo(function DagRow({ dag }: { readonly dag: DagSummary }) {
+interface Props {
+  readonly dag: DagSummary;
+  readonly list: DagListView;
+}
+
+export const DagRow = memo(function DagRow({ dag, list }: Props) {
+  const tagged = (tag: string): Place => ({
+    page: "dags",
+    list: { ...list, tags: [...new Set([...list.tags, tag])] },
+  });
   return (
     <tr className={dag.paused ? "paused" : undefined}>
       <td>
@@ -28,12 +40,18 @@ export const DagRow = memo(function DagRow({ dag }: { readonly dag: DagSummary }
         {dag.schedule}
       </td>
       <td>
-        <div className="clip">{dag.owner}</div>
-        <div className="tags">
+        <div className="clip">
+          {dag.owner !== "" && (
+            <Link to={{ page: "dags", list: { ...list, owner: dag.owner } }} className="quiet">
+              {dag.owner}
+            </Link>
+          )}
+        </div>
+        <div className="tags" title={dag.tags.join(", ")}>
           {dag.tags.map((tag) => (
-            <span key={tag} className="tag">
+            <Link key={tag} to={tagged(tag)} className="tag">
               {tag}
-            </span>
+            </Link>
           ))}
         </div>
       </td>
@@ -61,6 +79,7 @@ function PauseSwitch({ dag }: { readonly dag: DagSummary }) {
 }
 
 function NextRun({ dag }: { readonly dag: DagSummary }) {
+  const { zone } = useZone();
   if (dag.paused) {
     return (
       <div className="soft">
@@ -73,12 +92,17 @@ function NextRun({ dag }: { readonly dag: DagSummary }) {
   }
   if (dag.nextDueAt === null) return <span className="soft">none due</span>;
   const at = Date.parse(dag.nextDueAt);
+  const { nextInterval } = dag;
+  const about =
+    nextInterval === null
+      ? undefined
+      : `About ${formatInterval(Date.parse(nextInterval.start), Date.parse(nextInterval.end), zone)}`;
   return (
     <>
       <div>
         <DueIn at={at} />
       </div>
-      <div className="soft small">
+      <div className="soft small" title={about}>
         <When at={at} seconds={false} />
       </div>
     </>

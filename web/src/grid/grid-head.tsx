@@ -2,7 +2,7 @@ import { memo } from "react";
 import type { GridRun } from "../../../api/contracts.ts";
 import { RUN_DONE } from "../../../core/states.ts";
 import { Mark } from "../states/state-mark.tsx";
-import { RUN_LOOK, RUN_TYPE_WORD } from "../states/tables.ts";
+import { RUN_LOOK, RUN_TYPE_SIGN, RUN_TYPE_WORD } from "../states/tables.ts";
 import { formatDuration } from "../time/format.ts";
 import { useNow } from "../time/use-now.ts";
 import { cellId } from "./grid-row.tsx";
@@ -34,7 +34,7 @@ function LiveHead(props: Props) {
 function Head({ runs, ticks, from, to, columnPx, picked, cursor, now }: Props & { readonly now: number }) {
   const durations = runs.map((run) => runDuration(run, now));
   const scale = barScale(durations);
-  // Two digits and a gap need about 18 px; below that every second tick is left out.
+  // Three signs and a gap need about 18 px; below that every second tick is left out.
   const everyTick = columnPx >= 18;
   // Nothing stands to the right of the last heading, so it may be longer than its columns.
   const isLast = (heading: Heading): boolean => heading === ticks.headings.at(-1);
@@ -57,7 +57,7 @@ function Head({ runs, ticks, from, to, columnPx, picked, cursor, now }: Props & 
               width: heading.span * columnPx,
             }}
           >
-            <span>{heading.span * columnPx >= 30 || isLast(heading) ? heading.text : ""}</span>
+            <span>{headingText(heading, heading.span * columnPx, isLast(heading))}</span>
           </div>
         ))}
       {runs.slice(from, to + 1).map((run, at) => (
@@ -76,6 +76,17 @@ function Head({ runs, ticks, from, to, columnPx, picked, cursor, now }: Props & 
       ))}
     </div>
   );
+}
+
+/** About the width of a letter of a heading, and its padding. */
+const LETTER_PX = 6.4;
+const PADDING_PX = 8;
+
+/** As much as its columns have room for. */
+function headingText({ text, short }: Heading, px: number, isLast: boolean): string {
+  const fits = (one: string): boolean => one.length * LETTER_PX + PADDING_PX <= px;
+  if (isLast || fits(text)) return text;
+  return fits(short) ? short : "";
 }
 
 interface ColumnProps {
@@ -107,6 +118,7 @@ const HeadColumn = memo(function HeadColumn(props: ColumnProps) {
       style={{ transform: `translateX(${left}px)` }}
     >
       <span className={showTick ? "tick" : "tick no-room"}>{tick.text}</span>
+      <span className="kind">{RUN_TYPE_SIGN[run.runType]}</span>
       <span className="bar-space">
         <span
           className={`bar tone-${look.tone}${barPx > BAR_PX ? " cut" : ""}`}

@@ -2,13 +2,16 @@ import { useEffect, useState, type RefObject } from "react";
 import { StateWord } from "../states/state-mark.tsx";
 import { RUN_LOOK, RUN_TYPE_WORD, TASK_LOOK } from "../states/tables.ts";
 import { Took, When } from "../time/when.tsx";
-import type { GridModel } from "./model.ts";
+import type { GridColumn } from "./data.ts";
+import { tallyInWords } from "./grid-row.tsx";
 import { placeOf } from "./place.ts";
+import { cellOf, type GridRow } from "./rows.ts";
 import type { Tick } from "./ticks.ts";
 
 interface Props {
   readonly scroller: RefObject<HTMLDivElement | null>;
-  readonly model: GridModel;
+  readonly columns: readonly GridColumn[];
+  readonly rows: readonly GridRow[];
   readonly ticks: readonly Tick[];
   readonly names: number;
   readonly columnPx: number;
@@ -25,7 +28,7 @@ interface Spot {
 }
 
 /** A card beside the pointer and a band over its column. It keeps its own state, so that moving about draws nothing else. */
-export function GridHover({ scroller, model, ticks, names, columnPx }: Props) {
+export function GridHover({ scroller, columns, rows, ticks, names, columnPx }: Props) {
   const [spot, setSpot] = useState<Spot | null>(null);
   useEffect(() => {
     const element = scroller.current;
@@ -63,23 +66,22 @@ export function GridHover({ scroller, model, ticks, names, columnPx }: Props) {
         aria-hidden="true"
         style={{ top: Math.min(spot.y, window.innerHeight - 120), ...place }}
       >
-        <Card model={model} tick={ticks[spot.column]} row={spot.row} column={spot.column} />
+        <Card column={columns[spot.column]} line={rows[spot.row]} tick={ticks[spot.column]} />
       </div>
     </>
   );
 }
 
 interface CardProps {
-  readonly model: GridModel;
+  readonly column: GridColumn | undefined;
+  /** undefined: the run itself. */
+  readonly line: GridRow | undefined;
   readonly tick: Tick | undefined;
-  readonly row: number;
-  readonly column: number;
 }
 
-function Card({ model, tick, row, column }: CardProps) {
-  const run = model.runs[column];
-  const line = model.rows[row];
-  if (run === undefined) return null;
+function Card({ column, line, tick }: CardProps) {
+  if (column === undefined) return null;
+  const { run } = column;
   if (line === undefined) {
     return (
       <>
@@ -97,13 +99,16 @@ function Card({ model, tick, row, column }: CardProps) {
       </>
     );
   }
-  const cell = line.cells[column] ?? null;
+  const cell = cellOf(line, column);
   return (
     <>
-      <strong>{line.task.id}</strong>
+      <strong>{line.id}</strong>
       <span className="soft number">{tick?.label}</span>
       <StateWord look={TASK_LOOK[cell?.state ?? "none"]} />
-      {cell !== null && cell.count > 1 && <span className="soft">{cell.count} mapped instances</span>}
+      {cell?.tally !== undefined && <span className="soft">{tallyInWords(cell.tally)}</span>}
+      {cell !== null && cell.tally === undefined && cell.count > 1 && (
+        <span className="soft">{cell.count} mapped instances</span>
+      )}
       {cell !== null && cell.try > 1 && <span className="soft">try {cell.try}</span>}
       {cell !== null && cell.startedAt !== null && <Times from={cell.startedAt} to={cell.endedAt} />}
     </>

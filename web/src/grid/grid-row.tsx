@@ -1,7 +1,8 @@
-import { memo } from "react";
+import { memo, type CSSProperties } from "react";
 import { TASK_LOOK } from "../states/tables.ts";
-import type { CellView, GridRow } from "./model.ts";
+import type { CellView } from "./model.ts";
 import { rowMarks } from "./row-marks.ts";
+import type { GridRow } from "./rows.ts";
 import { ROW_PX } from "./sizes.ts";
 import type { Tick } from "./ticks.ts";
 
@@ -9,10 +10,11 @@ export const cellId = (row: number, column: number): string => `cell-${row}-${co
 
 interface Props {
   readonly row: GridRow;
+  /** Those of the columns from `from` on that are in the document. */
+  readonly cells: readonly (CellView | null)[];
   readonly index: number;
   readonly top: number;
   readonly from: number;
-  readonly to: number;
   readonly columnPx: number;
   readonly ticks: readonly Tick[];
   /** Column picked in this row; -1: the task itself; null: another row. */
@@ -21,65 +23,81 @@ interface Props {
 }
 
 export const GridRowView = memo(function GridRowView(props: Props) {
-  const { row, index, top, from, to, columnPx, ticks, pickedColumn, cursor } = props;
-  const columns = Array.from({ length: Math.max(0, to - from + 1) }, (_, at) => from + at);
+  const { row, cells, index, top, from, columnPx, ticks, pickedColumn, cursor } = props;
   return (
     <div
-      className={`grid-row${pickedColumn !== null ? " picked" : ""}`}
+      className={`grid-row ${row.kind}${pickedColumn !== null ? " picked" : ""}`}
       role="row"
       aria-rowindex={index + 2}
       style={{ transform: `translateY(${top}px)` }}
     >
-      <div
-        className={`grid-name${cursor === -1 ? " cursor" : ""}${row.task.removed ? " removed" : ""}`}
-        role="rowheader"
-        id={cellId(index, -1)}
-        data-r={index}
-        data-c={-1}
-        title={row.task.removed ? `${row.task.id}: not in the current version` : row.task.id}
-      >
-        {row.task.id}
-      </div>
-      <Marks cells={row.cells} from={from} to={to} columnPx={columnPx} />
-      {columns.map((column) => (
+      <Name row={row} index={index} cursor={cursor === -1} />
+      <Marks cells={cells} from={from} columnPx={columnPx} isGroup={row.kind === "group"} />
+      {cells.map((cell, at) => (
         <Cell
-          key={column}
-          cell={row.cells[column] ?? null}
+          key={from + at}
+          cell={cell}
           row={index}
-          column={column}
-          left={column * columnPx}
-          label={`${row.task.id}, ${ticks[column]?.label ?? ""}`}
-          picked={column === pickedColumn}
-          cursor={column === cursor}
+          column={from + at}
+          left={(from + at) * columnPx}
+          label={`${row.kind === "group" ? "group " : ""}${row.id}, ${ticks[from + at]?.label ?? ""}`}
+          picked={from + at === pickedColumn}
+          cursor={from + at === cursor}
         />
       ))}
     </div>
   );
 });
 
-interface CellProps {
-  readonly cell: CellView | null;
-  readonly row: number;
-  readonly column: number;
-  readonly left: number;
-  readonly label: string;
-  readonly picked: boolean;
+function Name({
+  row,
+  index,
+  cursor,
+}: {
+  readonly row: GridRow;
+  readonly index: number;
   readonly cursor: boolean;
+}) {
+  const removed = row.kind === "task" && row.removed;
+  const isGroup = row.kind === "group";
+  return (
+    <div
+      className={`grid-name${cursor ? " cursor" : ""}${removed ? " removed" : ""}`}
+      role="rowheader"
+      id={cellId(index, -1)}
+      data-r={index}
+      data-c={-1}
+      title={removed ? `${row.id}: not in the current version` : row.id}
+      style={{ "--depth": row.depth } as CSSProperties}
+      {...(isGroup && { "aria-expanded": !row.folded })}
+    >
+      {isGroup && (
+        <span className="fold" aria-hidden="true">
+          {row.folded ? "▸" : "▾"}
+        </span>
+      )}
+      {row.label}
+      {isGroup && row.folded && (
+        <span className="fold-count" aria-hidden="true">
+          {row.tasks.length}
+        </span>
+      )}
+    </div>
+  );
+}
+
+interface MarksProps extends Pick<Props, "cells" | "from" | "columnPx"> {
+  readonly isGroup: boolean;
 }
 
 /** Decoration: the words are on the cells. */
-const Marks = memo(function Marks({
-  cells,
-  from,
-  to,
-  columnPx,
-}: Pick<GridRow, "cells"> & Pick<Props, "from" | "to" | "columnPx">) {
-  const { states, retried, empty } = rowMarks(cells, from, to, columnPx);
+const Marks = memo(function Marks({ cells, from, columnPx, isGroup }: MarksProps) {
+  const { states, retried, empty } = rowMarks(cells, columnPx, isGroup);
   return (
     <svg
       className="marks grid-marks"
       aria-hidden="true"
-      width={(to - from + 1) * columnPx}
+      width={cells.length * columnPx}
       height={ROW_PX}
       style={{ transform: `translateX(${from * columnPx}px)` }}
     >
@@ -95,9 +113,17 @@ const Marks = memo(function Marks({
   );
 });
 
+interface CellProps {
+  readonly cell: CellView | null;
+  readonly row: number;
+  readonly column: number;
+  readonly left: number;
+  readonly label: string;
+  readonly picked: boolean;
+  readonly cursor: boolean;
+}
+
 const Cell = memo(function Cell({ cell, row, column, left, label, picked, cursor }: CellProps) {
-  const look = TASK_LOOK[cell?.state ?? "none"];
-  const retried = cell !== null && cell.try > 1;
   return (
     <div
       className={`grid-cell${cursor ? " cursor" : ""}${picked ? " picked" : ""}`}
@@ -105,10 +131,21 @@ const Cell = memo(function Cell({ cell, row, column, left, label, picked, cursor
       id={cellId(row, column)}
       aria-colindex={column + 2}
       aria-selected={picked}
-      aria-label={`${label}: ${look.word}${retried ? `, try ${cell.try}` : ""}`}
+      aria-label={`${label}: ${cellInWords(cell)}`}
       data-r={row}
       data-c={column}
       style={{ transform: `translateX(${left}px)` }}
     />
   );
 });
+
+function cellInWords(cell: CellView | null): string {
+  const { word } = TASK_LOOK[cell?.state ?? "none"];
+  if (cell === null) return word;
+  if (cell.tally !== undefined) return `${word}; ${tallyInWords(cell.tally)}`;
+  return cell.try > 1 ? `${word}, try ${cell.try}` : word;
+}
+
+export function tallyInWords(tally: NonNullable<CellView["tally"]>): string {
+  return tally.map(([state, count]) => `${count} ${TASK_LOOK[state].word}`).join(", ");
+}

@@ -1,39 +1,54 @@
 /**
- * The grid: a column per run, a row per task. Only what is in sight is in the document, so a year of a large DAG
- * scrolls like a week of a small one. The keyboard's place is `aria-activedescendant`: the focus stays on the grid.
+ * The grid: a column per run, a row per task or group. Only what is in sight is in the document, so years of a large
+ * DAG scroll like a week of a small one. The keyboard's place is `aria-activedescendant`: the focus stays on the grid.
  */
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useLayoutEffect, useMemo, useRef, type CSSProperties, type MouseEvent } from "react";
+import { useEffect, useLayoutEffect, useMemo, useRef, type CSSProperties, type MouseEvent } from "react";
+import type { GridRun } from "../../../api/contracts.ts";
 import type { Span } from "../routing/route.ts";
 import { useZone } from "../time/zone.tsx";
+import type { Cursor } from "./cursor.ts";
+import type { GridColumn } from "./data.ts";
 import { GridHead } from "./grid-head.tsx";
 import { GridHover } from "./grid-hover.tsx";
 import { GridRowView, cellId } from "./grid-row.tsx";
-import type { GridModel } from "./model.ts";
+import type { CellView } from "./model.ts";
 import { placeOf } from "./place.ts";
+import { cellOf, type GridRow } from "./rows.ts";
 import { COLUMN_PX, HEAD_PX, ROW_PX, namesPx } from "./sizes.ts";
 import { ticksOf, type Ticks } from "./ticks.ts";
-import { useGridCursor, type Cursor } from "./use-grid-cursor.ts";
+import { useGridCursor } from "./use-grid-cursor.ts";
+import { useScrollPlace } from "./use-scroll-place.ts";
 
-interface GridPick {
+export interface GridPick {
   readonly runId: string | null;
   readonly taskId: string | null;
+  readonly groupId: string | null;
 }
 
+/** Columns are put into the document this many at a time, so that scrolling sideways seldom draws the rows again. */
 const COLUMN_STEP = 16;
+/** This far from the oldest column, older runs are asked for. */
+const NEAR_START_PX = 400;
 
 interface Props {
-  readonly model: GridModel;
+  readonly columns: readonly GridColumn[];
+  readonly rows: readonly GridRow[];
   readonly span: Span;
   readonly picked: GridPick;
   readonly onPick: (pick: GridPick) => void;
+  readonly onFold: (groupId: string) => void;
+  /** The reader came near the oldest column. */
+  readonly onNearStart: () => void;
+  /** Key of the oldest run in sight, and how many columns stand before it. */
+  readonly onSight: (key: string | null, before: number) => void;
 }
 
-export function Grid({ model, span, picked, onPick }: Props) {
-  const { runs, rows } = model;
+export function Grid({ columns, rows, span, picked, onPick, onFold, onNearStart, onSight }: Props) {
   const { zone } = useZone();
   const scroller = useRef<HTMLDivElement>(null);
-  const names = useMemo(() => namesPx(rows.map((row) => row.task.id)), [rows]);
+  const runs = useMemo(() => columns.map((column) => column.run), [columns]);
+  const names = useMemo(() => namesPx(rows), [rows]);
   const ticks = useTicks(runs, zone);
   const columnPx = COLUMN_PX[span];
 
@@ -47,7 +62,7 @@ export function Grid({ model, span, picked, onPick }: Props) {
   });
   const columnItems = useVirtualizer({
     horizontal: true,
-    count: runs.length,
+    count: columns.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => columnPx,
     paddingStart: names,
@@ -55,25 +70,42 @@ export function Grid({ model, span, picked, onPick }: Props) {
     overscan: 4,
   });
   useLayoutEffect(() => columnItems.measure(), [columnItems, columnPx, names]);
-  useStayAtNewest(scroller, runs.at(-1)?.key ?? null, runs[0]?.key ?? null);
+  useScrollPlace(scroller, runs, columnPx);
 
   const pickedColumn = runs.findIndex((run) => run.runId === picked.runId);
-  const pickedRow = rows.findIndex((row) => row.task.id === picked.taskId);
-  // A link to a cell shows that cell.
+  const pickedId = picked.taskId ?? picked.groupId;
+  const pickedRow = rows.findIndex((row) => row.id === pickedId);
+  // A link to a cell shows that cell; columns that come before it must not move it out of sight again.
   useLayoutEffect(() => {
     if (pickedRow >= 0) rowItems.scrollToIndex(pickedRow);
   }, [rowItems, pickedRow]);
+  const latestColumn = useRef(pickedColumn);
+  latestColumn.current = pickedColumn;
+  const isThere = pickedColumn >= 0;
   useLayoutEffect(() => {
-    if (pickedColumn >= 0) columnItems.scrollToIndex(pickedColumn);
-  }, [columnItems, pickedColumn]);
-  const open = ({ row, column }: Cursor): void =>
-    onPick({ runId: runs[column]?.runId ?? null, taskId: rows[row]?.task.id ?? null });
+    if (isThere) columnItems.scrollToIndex(latestColumn.current);
+  }, [columnItems, picked.runId, isThere]);
+
+  const open = ({ row, column }: Cursor): void => {
+    const line = rows[row];
+    if (column < 0 && line?.kind === "group") return onFold(line.id);
+    onPick({
+      runId: runs[column]?.runId ?? null,
+      taskId: line?.kind === "task" ? line.id : null,
+      groupId: line?.kind === "group" ? line.id : null,
+    });
+  };
   const { cursor, put, onKeyDown } = useGridCursor({
     rows: rows.length,
-    columns: runs.length,
+    columns: columns.length,
     pageRows: Math.max(1, Math.floor((rowItems.scrollRect?.height ?? 400) / ROW_PX) - 5),
-    start: { row: pickedRow, column: pickedColumn >= 0 ? pickedColumn : runs.length - 1 },
+    start: { row: pickedRow, column: pickedColumn >= 0 ? pickedColumn : columns.length - 1 },
+    scroller,
     onOpen: open,
+    onFold: ({ row }) => {
+      const line = rows[row];
+      if (line?.kind === "group") onFold(line.id);
+    },
     onMove: (to) => {
       if (to.row >= 0) rowItems.scrollToIndex(to.row);
       if (to.column >= 0) columnItems.scrollToIndex(to.column);
@@ -91,7 +123,14 @@ export function Grid({ model, span, picked, onPick }: Props) {
   // In steps, so that scrolling sideways draws the rows again only now and then.
   const from = Math.floor((inSight[0]?.index ?? 0) / COLUMN_STEP) * COLUMN_STEP;
   const to =
-    Math.min(runs.length, Math.ceil(((inSight.at(-1)?.index ?? -1) + 1) / COLUMN_STEP) * COLUMN_STEP) - 1;
+    Math.min(columns.length, Math.ceil(((inSight.at(-1)?.index ?? -1) + 1) / COLUMN_STEP) * COLUMN_STEP) - 1;
+  const first = columnItems.range?.startIndex ?? 0;
+  useEffect(() => onSight(runs[first]?.key ?? null, first), [onSight, runs, first]);
+  const onScroll = (): void => {
+    const element = scroller.current;
+    if (element !== null && element.scrollLeft < NEAR_START_PX) onNearStart();
+  };
+  const cellsOf = useSeenCells(columns, from, to);
   const sizes = { "--column": `${columnPx}px`, "--names": `${names}px` } as CSSProperties;
   return (
     <div
@@ -101,11 +140,12 @@ export function Grid({ model, span, picked, onPick }: Props) {
       tabIndex={0}
       aria-label="Runs and tasks"
       aria-rowcount={rows.length + 1}
-      aria-colcount={runs.length + 1}
+      aria-colcount={columns.length + 1}
       aria-activedescendant={cellId(cursor.row, cursor.column)}
       style={sizes}
       onClick={onClick}
       onKeyDown={onKeyDown}
+      onScroll={onScroll}
     >
       <div
         className="grid-canvas"
@@ -124,52 +164,64 @@ export function Grid({ model, span, picked, onPick }: Props) {
         {pickedColumn >= 0 && (
           <div className="grid-band" role="presentation" style={{ left: names + pickedColumn * columnPx }} />
         )}
-        {rowItems.getVirtualItems().map(({ index, start }) => (
-          <GridRowView
-            key={rows[index]?.task.id}
-            row={rows[index]!}
-            index={index}
-            top={start}
-            from={from}
-            to={to}
-            columnPx={columnPx}
-            ticks={ticks.ticks}
-            pickedColumn={index === pickedRow ? pickedColumn : null}
-            cursor={index === cursor.row ? cursor.column : null}
-          />
-        ))}
-        <GridHover scroller={scroller} model={model} ticks={ticks.ticks} names={names} columnPx={columnPx} />
+        {rowItems.getVirtualItems().map(({ index, start }) => {
+          const row = rows[index];
+          return row === undefined ? null : (
+            <GridRowView
+              key={row.id}
+              row={row}
+              cells={cellsOf(row)}
+              index={index}
+              top={start}
+              from={from}
+              columnPx={columnPx}
+              ticks={ticks.ticks}
+              pickedColumn={index === pickedRow ? pickedColumn : null}
+              cursor={index === cursor.row ? cursor.column : null}
+            />
+          );
+        })}
+        <GridHover
+          scroller={scroller}
+          columns={columns}
+          rows={rows}
+          ticks={ticks.ticks}
+          names={names}
+          columnPx={columnPx}
+        />
       </div>
     </div>
   );
 }
 
-/** The same ticks for as long as the dates are the same, so that a run that ends draws no row again. */
-function useTicks(runs: GridModel["runs"], zone: string): Ticks {
-  const last = useRef<{ readonly key: string; readonly ticks: Ticks } | null>(null);
-  const key = `${zone} ${runs.map((run) => run.logicalDate).join(" ")}`;
-  if (last.current?.key !== key) last.current = { key, ticks: ticksOf(runs, zone) };
-  return last.current.ticks;
+/** The cells of a row that are in the document: the same array for as long as none of them changed. */
+function useSeenCells(
+  columns: readonly GridColumn[],
+  from: number,
+  to: number,
+): (row: GridRow) => readonly (CellView | null)[] {
+  const seen = useRef(new WeakMap<GridRow, readonly (CellView | null)[]>());
+  return (row) => {
+    const next = columns.slice(from, to + 1).map((column) => cellOf(row, column));
+    const old = seen.current.get(row);
+    const same = old?.length === next.length && old.every((cell, at) => cell === next[at]);
+    if (same) return old;
+    seen.current.set(row, next);
+    return next;
+  };
 }
 
-/** Starts at the newest run, and follows new ones as long as the newest was in sight; leaves a reader of the past alone. */
-function useStayAtNewest(
-  scroller: { readonly current: HTMLDivElement | null },
-  newest: string | null,
-  oldest: string | null,
-): void {
-  const wasAtEnd = useRef(true);
-  useLayoutEffect(() => {
-    const element = scroller.current;
-    if (element === null) return;
-    const note = (): void => {
-      wasAtEnd.current = element.scrollLeft + element.clientWidth >= element.scrollWidth - 30;
-    };
-    element.addEventListener("scroll", note, { passive: true });
-    return () => element.removeEventListener("scroll", note);
-  }, [scroller]);
-  useLayoutEffect(() => {
-    const element = scroller.current;
-    if (element !== null && wasAtEnd.current) element.scrollLeft = element.scrollWidth;
-  }, [scroller, newest, oldest]);
+/** The same ticks for as long as the dates are the same, so that a run that ends draws no row again. */
+function useTicks(runs: readonly GridRun[], zone: string): Ticks {
+  const last = useRef<{ readonly runs: readonly GridRun[]; readonly zone: string; readonly ticks: Ticks }>(
+    null,
+  );
+  const known = last.current;
+  const same =
+    known !== null &&
+    known.zone === zone &&
+    known.runs.length === runs.length &&
+    known.runs.every((run, at) => run.logicalDate === runs[at]!.logicalDate);
+  if (!same) last.current = { runs, zone, ticks: ticksOf(runs, zone) };
+  return last.current!.ticks;
 }

@@ -1,5 +1,5 @@
-/** From the API's compact grid to rows of cells. Pure; rows that did not change keep their identity, so they are not drawn again. */
-import type { Grid, GridCell, GridRun, GridTask } from "../../../api/contracts.ts";
+/** Cells as the grid draws them, and how several are summed up in one. Pure. */
+import type { GridRun } from "../../../api/contracts.ts";
 import type { TaskState } from "../../../core/states.ts";
 
 export interface CellView {
@@ -7,22 +7,13 @@ export interface CellView {
   readonly try: number;
   readonly startedAt: number | null;
   readonly endedAt: number | null;
-  /** How many mapped instances the cell stands for; 1 when the task is not mapped. */
+  /** How many mapped instances, or tasks of a group, the cell stands for; 1 for a plain task. */
   readonly count: number;
+  /** Of a group: how many of its tasks are in which state, the loudest first. */
+  readonly tally?: readonly (readonly [TaskState, number])[];
 }
 
-export interface GridRow {
-  readonly task: GridTask;
-  /** One per column; null: the task has not been asked for in that run. */
-  readonly cells: readonly (CellView | null)[];
-}
-
-export interface GridModel {
-  readonly runs: readonly GridRun[];
-  readonly rows: readonly GridRow[];
-}
-
-/** Which state speaks for several mapped instances: the one that most wants eyes. */
+/** Which state speaks for several: the one that most wants eyes. */
 const LOUDEST: readonly TaskState[] = [
   "failed",
   "upstream_failed",
@@ -42,28 +33,8 @@ export function loudest(states: readonly TaskState[]): TaskState | undefined {
   return LOUDEST.find((state) => states.includes(state));
 }
 
-export function buildModel(grid: Grid, previous: GridModel | null): GridModel {
-  const columns = grid.cells.map((cells) => columnOf(cells, grid.states));
-  const old = new Map(previous?.rows.map((row) => [row.task.id, row]));
-  const rows = grid.tasks.map((task, index) => {
-    const cells = grid.runs.map((_run, column) => columns[column]?.get(index) ?? null);
-    const before = old.get(task.id);
-    return before !== undefined && sameRow(before, task, cells) ? before : { task, cells };
-  });
-  return { runs: grid.runs, rows };
-}
-
-function columnOf(cells: readonly GridCell[], states: readonly TaskState[]): Map<number, CellView> {
-  const column = new Map<number, CellView>();
-  for (const [task, state, tried, startedAt, endedAt] of cells) {
-    const cell = { state: states[state] ?? "none", try: tried, startedAt, endedAt, count: 1 };
-    const other = column.get(task);
-    column.set(task, other === undefined ? cell : merge(other, cell));
-  }
-  return column;
-}
-
-function merge(a: CellView, b: CellView): CellView {
+/** Two mapped instances, or two tasks of a group, as one. */
+export function mergeCells(a: CellView, b: CellView): CellView {
   const loud = loudest([a.state, b.state]) === a.state ? a : b;
   return {
     state: loud.state,
@@ -79,23 +50,42 @@ function least(a: number | null, b: number | null): number | null {
   return b === null ? a : Math.min(a, b);
 }
 
-function sameRow(row: GridRow, task: GridTask, cells: readonly (CellView | null)[]): boolean {
+export function sameCell(a: CellView | undefined, b: CellView): boolean {
   return (
-    row.task.removed === task.removed &&
-    row.cells.length === cells.length &&
-    row.cells.every((cell, at) => sameCell(cell, cells[at] ?? null))
-  );
-}
-
-function sameCell(a: CellView | null, b: CellView | null): boolean {
-  if (a === null || b === null) return a === b;
-  return (
+    a !== undefined &&
     a.state === b.state &&
     a.try === b.try &&
     a.startedAt === b.startedAt &&
     a.endedAt === b.endedAt &&
     a.count === b.count
   );
+}
+
+/**
+ * The tasks of a group as one cell; null when none of them has been asked for. A group that began and is not through
+ * has tasks that are not started: those are counted, and speak only when nothing louder does.
+ */
+export function sumCells(cells: readonly (CellView | null)[]): CellView | null {
+  let sum: CellView | null = null;
+  const counts = new Map<TaskState, number>();
+  for (const cell of cells) {
+    const state = cell?.state ?? "none";
+    counts.set(state, (counts.get(state) ?? 0) + 1);
+    if (cell !== null) sum = sum === null ? cell : mergeCells(sum, cell);
+  }
+  if (sum === null) return null;
+  const tally = LOUDEST.flatMap((state) => {
+    const count = counts.get(state);
+    return count === undefined ? [] : [[state, count] as const];
+  });
+  const open = counts.has("none");
+  return {
+    ...sum,
+    state: tally[0]![0],
+    count: cells.length,
+    endedAt: open ? null : sum.endedAt,
+    tally,
+  };
 }
 
 /** How long a run took, or has taken; null before it starts. */

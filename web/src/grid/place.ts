@@ -1,4 +1,4 @@
-import type { Cursor } from "./use-grid-cursor.ts";
+import type { Cursor } from "./cursor.ts";
 
 /** Which cell, run or name an event came from; rows and columns are written on the elements. */
 export function placeOf(target: EventTarget | null): Cursor | null {

@@ -37,22 +37,19 @@ function dot(x: number, y: number, r: number): string {
   return `M${x - r} ${y}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0z`;
 }
 
-/** Marks of the columns `from` to `to`; x counts from column `from`. */
-export function rowMarks(
-  cells: readonly (CellView | null)[],
-  from: number,
-  to: number,
-  columnPx: number,
-): RowMarks {
+/** A group's mark is less high, so that sums and single tasks are told apart. */
+const GROUP_PX = 14;
+
+/** Marks of cells side by side; x counts from the first. */
+export function rowMarks(cells: readonly (CellView | null)[], columnPx: number, isGroup = false): RowMarks {
   const width = markWidth(columnPx);
-  const top = (ROW_PX - MARK_PX) / 2;
+  const height = isGroup ? GROUP_PX : MARK_PX;
+  const top = (ROW_PX - height) / 2;
   const byState = new Map<string, { look: Look; fill: string; sign: string }>();
   let retried = "";
   let empty = "";
-  for (let column = from; column <= to; column++) {
-    const cell = cells[column] ?? null;
-    const left = (column - from) * columnPx;
-    const middle = left + columnPx / 2;
+  for (const [at, cell] of cells.entries()) {
+    const middle = at * columnPx + columnPx / 2;
     if (cell === null) {
       empty += dot(middle, ROW_PX / 2, 1.5);
       continue;
@@ -60,7 +57,7 @@ export function rowMarks(
     const look: Look = TASK_LOOK[cell.state];
     let paths = byState.get(cell.state);
     if (paths === undefined) byState.set(cell.state, (paths = { look, fill: "", sign: "" }));
-    paths.fill += box(middle - width / 2, top, width, MARK_PX);
+    paths.fill += box(middle - width / 2, top, width, height);
     paths.sign += markAt(look.mark, middle - FIELD_PX / 2, (ROW_PX - FIELD_PX) / 2);
     if (cell.try > 1) retried += dot(middle + width / 2 - 1, top + 1, 3);
   }

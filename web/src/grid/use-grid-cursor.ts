@@ -1,65 +1,25 @@
-/** Where the keyboard stands in the grid. Row -1 is the runs' header, column -1 the tasks' names. */
-import { useCallback, useState, type KeyboardEvent } from "react";
+/** The keyboard in the grid: arrows or letters move, Enter opens, x folds. */
+import { useCallback, useState, type KeyboardEvent, type RefObject } from "react";
+import { useKeys } from "../ui/use-keys.ts";
+import { clamp, moveCursor, type Bounds, type Cursor } from "./cursor.ts";
 
-export interface Cursor {
-  readonly row: number;
-  readonly column: number;
-}
-
-interface Bounds {
-  readonly rows: number;
-  readonly columns: number;
-  /** Rows that a page key moves by. */
-  readonly pageRows: number;
-}
-
-function clamp(value: number, least: number, most: number): number {
-  return Math.min(Math.max(value, least), most);
-}
-
-/** The cursor after a key, or null when the key does not move it. */
-export function moveCursor(
-  { row, column }: Cursor,
-  key: string,
-  far: boolean,
-  bounds: Bounds,
-): Cursor | null {
-  const lastRow = bounds.rows - 1;
-  const lastColumn = bounds.columns - 1;
-  const to = (toRow: number, toColumn: number): Cursor => ({
-    row: clamp(toRow, -1, lastRow),
-    // The corner holds nothing to open.
-    column: clamp(toColumn, toRow < 0 ? 0 : -1, lastColumn),
-  });
-  switch (key) {
-    case "ArrowLeft":
-      return to(row, far ? 0 : column - 1);
-    case "ArrowRight":
-      return to(row, far ? lastColumn : column + 1);
-    case "ArrowUp":
-      return to(far ? -1 : row - 1, column);
-    case "ArrowDown":
-      return to(far ? lastRow : row + 1, column);
-    case "Home":
-      return to(far ? 0 : row, 0);
-    case "End":
-      return to(far ? lastRow : row, lastColumn);
-    case "PageUp":
-      return to(row - bounds.pageRows, column);
-    case "PageDown":
-      return to(row + bounds.pageRows, column);
-    default:
-      return null;
-  }
-}
+/** Letters for hands that stay on the letters. */
+const LETTERS: Readonly<Record<string, string>> = {
+  h: "ArrowLeft",
+  j: "ArrowDown",
+  k: "ArrowUp",
+  l: "ArrowRight",
+};
 
 interface Options extends Bounds {
   readonly start: Cursor;
+  readonly scroller: RefObject<HTMLElement | null>;
   readonly onOpen: (cursor: Cursor) => void;
+  readonly onFold: (cursor: Cursor) => void;
   readonly onMove: (cursor: Cursor) => void;
 }
 
-export function useGridCursor({ start, onOpen, onMove, ...bounds }: Options) {
+export function useGridCursor({ start, scroller, onOpen, onFold, onMove, ...bounds }: Options) {
   const [moved, setMoved] = useState<Cursor | null>(null);
   const wanted = moved ?? start;
   const cursor: Cursor = {
@@ -67,18 +27,25 @@ export function useGridCursor({ start, onOpen, onMove, ...bounds }: Options) {
     column: clamp(wanted.column, wanted.row < 0 ? 0 : -1, bounds.columns - 1),
   };
   const put = useCallback((next: Cursor | null) => setMoved(next), []);
+  const press = (key: string, far: boolean): boolean => {
+    const next = moveCursor(cursor, LETTERS[key] ?? key, far, bounds);
+    if (next !== null) {
+      setMoved(next);
+      onMove(next);
+    } else if (key === "Enter" || key === " ") onOpen(cursor);
+    else if (key === "x") onFold(cursor);
+    else return false;
+    return true;
+  };
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.altKey) return;
-    if (event.key === "Enter" || event.key === " ") {
-      event.preventDefault();
-      onOpen(cursor);
-      return;
-    }
-    const next = moveCursor(cursor, event.key, event.ctrlKey || event.metaKey, bounds);
-    if (next === null) return;
-    event.preventDefault();
-    setMoved(next);
-    onMove(next);
+    if (press(event.key, event.ctrlKey || event.metaKey)) event.preventDefault();
   };
+  // The letters come to the grid from anywhere on the page.
+  const fromAfar = (key: string) => (): void => {
+    scroller.current?.focus({ preventScroll: true });
+    press(key, false);
+  };
+  useKeys(Object.fromEntries([...Object.keys(LETTERS), "x"].map((key) => [key, fromAfar(key)])));
   return { cursor, put, onKeyDown };
 }

@@ -1,5 +1,5 @@
 import type { Run } from "../../../api/contracts.ts";
-import { RUN_STATES, type RunState } from "../../../core/states.ts";
+import { RUN_STATES, RUN_TYPES } from "../../../core/states.ts";
 import { useRuns } from "../api/queries.ts";
 import { Link } from "../routing/link.tsx";
 import { ALL_RUNS, type RunListView } from "../routing/route.ts";
@@ -9,24 +9,60 @@ import { RUN_LOOK, RUN_TYPE_WORD } from "../states/tables.ts";
 import { Relative, Took, When } from "../time/when.tsx";
 import { Answer } from "../ui/answer.tsx";
 import { Notice } from "../ui/notice.tsx";
+import { SearchBox } from "../ui/search-box.tsx";
 
 /** Runs of all DAGs, newest first: what failed, and what is at work. */
 export function RunsPage({ list }: { readonly list: RunListView }) {
-  const { state } = list;
-  const query = useRuns(state);
+  const query = useRuns(list);
+  const change = (part: Partial<RunListView>): void =>
+    goTo({ page: "runs", list: { ...list, ...part } }, true);
   return (
     <>
       <div className="list-head">
         <h1>Runs</h1>
-        <div className="choice" role="group" aria-label="Show">
-          <Choice state={null} picked={state} />
-          {RUN_STATES.map((one) => (
-            <Choice key={one} state={one} picked={state} />
-          ))}
+        <div className="filters">
+          <SearchBox
+            label="Runs of one DAG"
+            placeholder="Runs of one DAG, by its id"
+            value={list.dagId ?? ""}
+            onChange={(dagId) => change({ dagId: dagId === "" ? null : dagId })}
+          />
+          <select
+            className="field"
+            aria-label="Kind"
+            value={list.type ?? ""}
+            onChange={(event) =>
+              change({ type: RUN_TYPES.find((one) => one === event.target.value) ?? null })
+            }
+          >
+            <option value="">Any kind</option>
+            {RUN_TYPES.map((type) => (
+              <option key={type} value={type}>
+                {RUN_TYPE_WORD[type]}
+              </option>
+            ))}
+          </select>
+          <div className="choice" role="group" aria-label="Show">
+            {[null, ...RUN_STATES].map((state) => (
+              <button
+                key={state}
+                type="button"
+                aria-pressed={state === list.state}
+                onClick={() => change({ state })}
+              >
+                {state === null ? "All" : <StateWord look={RUN_LOOK[state]} />}
+              </button>
+            ))}
+          </div>
         </div>
       </div>
       <Answer query={query} what="runs">
-        {({ pages }) => <RunTable runs={pages.flatMap((page) => page.runs)} filtered={state !== null} />}
+        {({ pages }) => (
+          <RunTable
+            runs={pages.flatMap((page) => page.runs)}
+            filtered={JSON.stringify(list) !== JSON.stringify(ALL_RUNS)}
+          />
+        )}
       </Answer>
       {query.hasNextPage && (
         <p className="more-runs">
@@ -41,18 +77,6 @@ export function RunsPage({ list }: { readonly list: RunListView }) {
         </p>
       )}
     </>
-  );
-}
-
-function Choice({ state, picked }: { readonly state: RunState | null; readonly picked: RunState | null }) {
-  return (
-    <button
-      type="button"
-      aria-pressed={state === picked}
-      onClick={() => goTo({ page: "runs", list: { ...ALL_RUNS, state } }, true)}
-    >
-      {state === null ? "All" : <StateWord look={RUN_LOOK[state]} />}
-    </button>
   );
 }
 

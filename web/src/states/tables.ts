@@ -106,6 +106,15 @@ export const RUN_TYPE_WORD = {
   fork: "fork",
 } as const satisfies Record<RunType, string>;
 
+/** Over a column of the grid; what comes by schedule needs none. */
+export const RUN_TYPE_SIGN = {
+  scheduled: "",
+  manual: "▸",
+  backfill: "«",
+  dataset: "◆",
+  fork: "⑂",
+} as const satisfies Record<RunType, string>;
+
 /** A mark's path with its field's corner at (x, y). */
 export function markAt(mark: string, x: number, y: number): string {
   return mark.replaceAll(
