@@ -2,14 +2,17 @@ import { secureHeaders } from "hono/secure-headers";
 import { dagRoutes } from "./dags.ts";
 import type { AppDeps } from "./deps.ts";
 import { onError, problem } from "./errors.ts";
+import { eventRoutes } from "./events.ts";
 import { gridRoutes } from "./grid.ts";
 import { bareHeaders, checkOrigin, limitBody, requireJson } from "./guard.ts";
 import { healthRoutes } from "./health.ts";
 import { answerOnce } from "./idempotency.ts";
 import { fileRoutes } from "./files.ts";
 import { importRoutes } from "./imports.ts";
+import { logStreamRoutes } from "./log-stream.ts";
 import { describeApi } from "./openapi.ts";
 import { pageRoutes } from "./page.ts";
+import { poolWorkRoutes } from "./pool-work.ts";
 import { poolRoutes } from "./pools.ts";
 import { newRoutes } from "./requests.ts";
 import { runRoutes } from "./runs.ts";
@@ -27,7 +30,10 @@ const apiRoutes = (deps: AppDeps) =>
     .route("/api/v1", gridRoutes(deps))
     .route("/api/v1", runRoutes(deps))
     .route("/api/v1", tryRoutes(deps))
+    .route("/api/v1", logStreamRoutes(deps))
+    .route("/api/v1", eventRoutes(deps))
     .route("/api/v1", poolRoutes(deps))
+    .route("/api/v1", poolWorkRoutes(deps))
     .route("/api/v1", importRoutes(deps))
     .route("/api/v1", fileRoutes(deps))
     .route("/api/v1", versionRoutes(deps));

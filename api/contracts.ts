@@ -268,6 +268,30 @@ export type Pool = z.infer<typeof Pool>;
 export const PoolList = z.object({ pools: z.array(Pool) }).openapi("PoolList");
 export type PoolList = z.infer<typeof PoolList>;
 
+/** A try that holds slots of a pool, or waits for them. */
+export const PoolWorkItem = z
+  .object({
+    dagId: z.string(),
+    runId: z.string(),
+    taskId: z.string(),
+    mapIndex: z.int().openapi({ description: "-1: not mapped" }),
+    try: z.int(),
+    slots: z.int(),
+    priority: z.int(),
+    since: instant,
+    reason: z.string().nullable().openapi({ description: "Why it waits" }),
+  })
+  .openapi("PoolWorkItem");
+export type PoolWorkItem = z.infer<typeof PoolWorkItem>;
+
+export const PoolWork = z
+  .object({
+    holding: z.array(PoolWorkItem).openapi({ description: "Oldest first, at most 50" }),
+    waiting: z.array(PoolWorkItem).openapi({ description: "Whose turn is next first, at most 50" }),
+  })
+  .openapi("PoolWork");
+export type PoolWork = z.infer<typeof PoolWork>;
+
 export const ImportError = z
   .object({
     file: z.string(),
