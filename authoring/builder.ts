@@ -32,6 +32,8 @@ export interface DraftGroup {
   readonly options: ReturnType<typeof readGroupOptions>;
   /** What the ids inside begin with. */
   readonly prefix: string;
+  /** With those of what is around it. */
+  readonly defaults: Readonly<Record<string, unknown>>;
 }
 
 export class Builder implements OpenDag {
@@ -82,7 +84,7 @@ export class Builder implements OpenDag {
         `${where}: its body is ${show(body)}; expected a function as the last argument of task()`,
       );
     }
-    const values = readTaskOptions(options, this.#defaults, where);
+    const values = readTaskOptions(options, this.#around.defaults, where);
     const inputs = Object.fromEntries(
       Object.entries(values.inputs).map(([name, ref]) => [
         name,
@@ -121,8 +123,11 @@ export class Builder implements OpenDag {
     const values = readGroupOptions(options, where);
     const node: Node = { kind: "group", position: this.#groups.length };
     const parent = this.#group;
-    const prefix = values.prefix ? `${groupId}.` : this.#prefix;
-    this.#groups.push({ id: groupId, parent, options: values, prefix });
+    const around = this.#around;
+    const prefix = values.prefix ? `${groupId}.` : around.prefix;
+    const defaults = { ...around.defaults, ...definedOnly(values.defaults) };
+    readOptions(TASK_DEFAULTS, defaults, `${where}: defaults`);
+    this.#groups.push({ id: groupId, parent, options: values, prefix, defaults });
     this.#nodes.set(groupId, node);
     const tasksBefore = this.#tasks.length;
     this.#group = node.position;
@@ -158,14 +163,15 @@ export class Builder implements OpenDag {
     return Object.freeze({ id: this.dagId, graph, ...makeReady(this.#params, bodies) });
   }
 
-  get #prefix(): string {
-    return this.#group === null ? "" : this.#groups[this.#group]!.prefix;
+  get #around(): Pick<DraftGroup, "prefix" | "defaults"> {
+    return this.#group === null ? { prefix: "", defaults: this.#defaults } : this.#groups[this.#group]!;
   }
 
   /** The whole id of something new, by what is around it. */
   #newId(what: "task" | "group", id: unknown): string {
     const own = checkId(what, id, `${this.#where}: `);
-    const whole = this.#prefix === "" ? own : checkId(what, this.#prefix + own, `${this.#where}: `);
+    const { prefix } = this.#around;
+    const whole = prefix === "" ? own : checkId(what, prefix + own, `${this.#where}: `);
     const where = `${this.#where}, ${what} "${whole}"`;
     if (this.#closed) {
       throw new DefinitionError(

@@ -130,6 +130,12 @@ export const TASK_OPTIONS = {
 
 export const GROUP_OPTIONS = {
   prefix: option("Ids inside begin with the group's.", airflow("prefix_group_id"), true, read.boolean),
+  defaults: option(
+    "Options of the tasks inside that do not set them themselves.",
+    airflow("default_args"),
+    {},
+    read.record,
+  ),
   label: LABEL,
   doc: option("Markdown for the page.", airflow("tooltip"), "", read.text),
 } satisfies Record<keyof GroupOptions, Option<unknown>>;

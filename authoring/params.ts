@@ -85,9 +85,9 @@ function parse<T>(schema: Schema, conf: unknown, then: (parsed: Parsed) => T): T
 function inputSchema(schema: Schema): JsonSchema {
   let text: string;
   try {
-    const json = schema.toJSONSchema({ io: "input" });
-    text = canonicalJson(plain(json));
-    if (canonicalJson(plain(schema.toJSONSchema({ io: "input" }))) !== text) {
+    const asJson = () => canonicalJson(ordered(schema.toJSONSchema({ io: "input" })));
+    text = asJson();
+    if (asJson() !== text) {
       throw new TypeError("a default differs each time it is asked for; give a value that stays the same");
     }
   } catch (error) {
@@ -105,11 +105,18 @@ function inputSchema(schema: Schema): JsonSchema {
   );
 }
 
-/** Its own enumerable values: zod attaches more to what it answers. */
-function plain(json: unknown): unknown {
-  if (Array.isArray(json)) return json.map(plain);
+/** A stored graph does not keep the order of keys, and a form should: it stands beside them. */
+const ORDER = "x-order";
+
+/** Its own enumerable values (zod attaches more), with the order of properties. */
+function ordered(json: unknown): unknown {
+  if (Array.isArray(json)) return json.map(ordered);
   if (typeof json !== "object" || json === null) return json;
-  return Object.fromEntries(Object.entries(json).map(([key, value]) => [key, plain(value)]));
+  const entries = Object.entries(json).map(([key, value]) => [key, ordered(value)]);
+  const { type, properties } = json as JsonSchema;
+  const keys =
+    type === "object" && typeof properties === "object" && properties !== null && Object.keys(properties);
+  return Object.fromEntries(keys ? [...entries, [ORDER, keys]] : entries);
 }
 
 /** `param "window.since": ` when one part of the schema is at fault: the innermost that has no JSON Schema. */
@@ -146,7 +153,7 @@ function closed(schema: JsonSchema): JsonSchema {
     if (typeof at !== "object" || at === null) return at;
     const entries = Object.entries(at).map(([key, value]) => {
       // Values of the author, and parts that hold together only: what one of them lacks, another has.
-      const isOpen = ["default", "const", "enum", "examples", "allOf"].includes(key);
+      const isOpen = ["default", "const", "enum", "examples", "allOf", ORDER].includes(key);
       return [key, isOpen ? value : close(value)];
     });
     const isObject = (at as JsonSchema)["type"] === "object" && "properties" in at;

@@ -155,6 +155,8 @@ export interface TaskOptions<
 export interface GroupOptions {
   /** false: ids inside do not begin with the group's own. Default true. */
   readonly prefix?: boolean | undefined;
+  /** Options of the tasks inside that do not set them themselves; they outweigh those of the DAG. Default none. */
+  readonly defaults?: TaskDefaults | undefined;
   /** What people read instead of the id. Default empty: the id. */
   readonly label?: string | undefined;
   /** Markdown, shown on the page. Default empty. */

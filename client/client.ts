@@ -4,10 +4,13 @@ import { intervalFor } from "../core/calendar/plan.ts";
 import { CALENDAR_FROM_AT, CALENDAR_UNTIL_AT } from "../core/calendar/zone.ts";
 import { Conflict, NotFound, Refused } from "../core/errors.ts";
 import { runIdOf, workflowIdOf } from "../core/ids.ts";
+import { paramErrorsText } from "../core/params.ts";
 import { didYouMean } from "../core/suggest.ts";
 import type { Pool } from "../db/connection.ts";
 import { dagIds, dagsOf, setPaused, type DagRow } from "../db/dag-rows.ts";
 import { createRuns, type CreatedRun, type NewRun } from "../db/runs.ts";
+import type { LoadedVersion } from "../db/versions.ts";
+import { checkParams } from "../platform/params.ts";
 import { firstOf, newRun, type RunFacts } from "./opening.ts";
 import type { RunStarter, RunToStart } from "./starter.ts";
 import type { MeridianClient, TriggeredRun, TriggerRequest } from "./types.ts";
@@ -82,6 +85,18 @@ async function started(deps: ClientDeps, run: RunToStart): Promise<boolean> {
   }
 }
 
+/** Before a run is made: one that no body can read would fail only then. */
+function checkConf(dagId: string, params: LoadedVersion["params"], conf: TriggerRequest["conf"]): void {
+  if (params === null) return;
+  const errors = checkParams(params, conf);
+  if (errors.length === 0) return;
+  throw new Refused(
+    "bad_params",
+    `conf does not fit the params of dag "${dagId}": ${paramErrorsText(errors)}; no run was made`,
+    { details: { errors } },
+  );
+}
+
 async function existing(pool: Pool, found: Batcher<string, DagRow | null>, dagId: string): Promise<DagRow> {
   const dag = await found.add(dagId);
   if (dag !== null) return dag;
@@ -101,6 +116,7 @@ async function create(
     );
   }
   const version = await deps.starter.versions.load(dag.version);
+  checkConf(dag.dag_id, version.params, request.conf);
   let logicalAt = request.logicalAt ?? moment(dag, deps.clock());
   for (; ; logicalAt = moment(dag, logicalAt + 1)) {
     const { startAt, endAt } = intervalFor(dag.timetable, logicalAt);

@@ -65,28 +65,55 @@ function errorsOf(schema: JsonSchema, value: unknown, issue: Issue): ParamError[
     return (issue.keys ?? []).map((key) => unknownKey(at, issue.path, key));
   }
   const path = pathText(issue.path);
-  if (issue.code === "invalid_union") {
-    const branches = issue.errors ?? [];
-    const expected = branches.flat().map((inner) => expectationOf(inner.message));
-    if (branches.flat().every((inner) => inner.path.length === 0) && expected.every((text) => text !== "")) {
-      return [{ path, message: missingOr(value, issue.path, [...new Set(expected)].join(" or ")) }];
-    }
-    // The branch that came furthest is the one that was meant.
-    const nearest = [...branches].sort((a, b) => deepest(b) - deepest(a) || a.length - b.length)[0] ?? [];
-    return nearest.flatMap((inner) =>
-      errorsOf(schema, value, { ...inner, path: [...issue.path, ...inner.path] }),
-    );
-  }
+  if (issue.code === "invalid_union") return unionErrors(schema, value, issue);
   if (issue.code === "invalid_format" && issue.format === "regex" && typeof at["format"] === "string") {
     return [{ path, message: `is no ${FORMATS[at["format"]] ?? at["format"]}` }];
   }
-  const expected = expectationOf(issue.message);
-  return [
-    {
-      path,
-      message: expected === "" ? issue.message : missingOr(value, issue.path, expected, issue.message),
-    },
-  ];
+  if (issue.code === "invalid_format" && issue.message.length > LONGEST_MESSAGE) {
+    return [{ path, message: "has another form than the DAG expects" }];
+  }
+  const message = issue.message.replace("expected int,", "expected a whole number,");
+  const expected = expectationOf(message);
+  return [{ path, message: expected === "" ? message : missingOr(value, issue.path, expected, message) }];
+}
+
+/** A message that quotes a longer pattern says nothing to people. */
+const LONGEST_MESSAGE = 150;
+
+function unionErrors(schema: JsonSchema, value: unknown, issue: Issue): ParamError[] {
+  const inner = (of: Issue): Issue => ({ ...of, path: [...issue.path, ...of.path] });
+  const branches = issue.errors ?? [];
+  if (branches.length === 0) {
+    // zod's own discriminated union: no branch has this word.
+    const words = discriminators(schemaAt(schema, issue.path.slice(0, -1)), issue.path.at(-1));
+    const message = words.length === 0 ? issue.message : missingOr(value, issue.path, words.join(" or "));
+    return [{ path: pathText(issue.path), message }];
+  }
+  // The branch that was meant is the one whose fixed words are there.
+  const strangeness = (branch: readonly Issue[]) =>
+    branch.filter(({ code, path }) => code === "invalid_value" || path.length === 0).length;
+  const least = Math.min(...branches.map(strangeness));
+  const nearest = branches.filter((branch) => strangeness(branch) === least);
+  if (least === 0 || nearest.length === 1) {
+    const shortest = [...nearest].sort((a, b) => a.length - b.length)[0]!;
+    return shortest.flatMap((of) => errorsOf(schema, value, inner(of)));
+  }
+  const firsts = nearest.map((branch) => inner(branch[0]!));
+  const { path } = firsts[0]!;
+  const alike = firsts.filter((first) => pathText(first.path) === pathText(path));
+  const expected = [...new Set(alike.map(({ message }) => expectationOf(message)))].filter(
+    (text) => text !== "",
+  );
+  if (expected.length === 0) return [{ path: pathText(issue.path), message: issue.message }];
+  return [{ path: pathText(path), message: missingOr(value, path, expected.join(" or ")) }];
+}
+
+function discriminators(at: JsonSchema, key: PropertyKey | undefined): string[] {
+  const branches = (at["oneOf"] ?? at["anyOf"] ?? []) as readonly JsonSchema[];
+  return branches
+    .map((branch) => asSchema(propertiesOf(branch)[String(key)])["const"])
+    .filter((word) => word !== undefined)
+    .map((word) => JSON.stringify(word));
 }
 
 /** Formats whose pattern says nothing to people. */
@@ -108,9 +135,6 @@ function missingOr(value: unknown, path: Path, expected: string, otherwise?: str
 function expectationOf(message: string): string {
   return /expected (.*?)(?:, received .*)?$/.exec(message)?.[1] ?? "";
 }
-
-const deepest = (issues: readonly Issue[]): number =>
-  Math.max(0, ...issues.map((issue) => issue.path.length));
 
 function unknownKey(at: JsonSchema, path: Path, key: string): ParamError {
   const known = Object.keys(propertiesOf(at));

@@ -1,5 +1,6 @@
 import { Batcher } from "../core/batcher.ts";
 import { Terminal } from "../core/errors.ts";
+import type { SerialGraph } from "../core/graph.ts";
 import { poolAccount } from "../core/ids.ts";
 import { newProgress, planOf, runTaskOf, step, type RunPlan, type RunTask } from "../core/run.ts";
 import type { Db } from "./connection.ts";
@@ -12,6 +13,8 @@ export interface LoadedVersion {
   readonly positions: ReadonlyMap<string, number>;
   readonly bundleHash: string;
   readonly zone: string;
+  /** JSON Schema of what a trigger may pass as `conf`; null: anything. */
+  readonly params: SerialGraph["params"];
   /** What a run asks for when it opens. */
   readonly first: readonly FirstRow[];
   /** Small enough to travel with the start of a run's workflow. */
@@ -89,6 +92,7 @@ function loadedOf(row: VersionRow): LoadedVersion {
     positions: new Map(tasks.map((task, position) => [task.id, position])),
     bundleHash: row.bundle_hash,
     zone: row.graph.zone,
+    params: row.graph.params,
     first,
     isSmall: Buffer.byteLength(JSON.stringify(tasks)) <= SMALL_BYTES,
   };
