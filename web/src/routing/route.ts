@@ -8,7 +8,8 @@ export type Place =
   | { readonly page: "dags"; readonly list: DagListView }
   | { readonly page: "dag"; readonly dagId: string; readonly view: DagView }
   | { readonly page: "runs"; readonly list: RunListView }
-  | { readonly page: "pools" }
+  /** `open`: the pool whose work is shown. */
+  | { readonly page: "pools"; readonly open?: string }
   | { readonly page: "files"; readonly search: string; readonly withError: boolean }
   | { readonly page: "import-errors"; readonly file: string | null }
   | { readonly page: "unknown"; readonly path: string };
@@ -166,8 +167,10 @@ function parsePlace(pathname: string, query: URLSearchParams): Place {
           dagId: given(query.get("dag")),
         },
       };
-    case "pools":
-      return { page: "pools" };
+    case "pools": {
+      const open = given(query.get("pool"));
+      return { page: "pools", ...(open !== null && { open }) };
+    }
     case "files":
       return { page: "files", search: query.get("q") ?? "", withError: query.has("errors") };
     case "import-errors":
@@ -248,6 +251,7 @@ function formatPlace(place: Place, put: Put): string {
       put("dag", place.list.dagId);
       return "/runs";
     case "pools":
+      put("pool", place.open ?? null);
       return "/pools";
     case "files":
       put("q", place.search);
