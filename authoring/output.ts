@@ -128,7 +128,7 @@ function isPlain(value: object): boolean {
   );
 }
 
-const articled = (name: string): string => `${/^[AEIOU]/i.test(name) ? "an" : "a"} ${name}`;
+const articled = (name: string): string => `${/^(?:[AEIO]|U(?!int))/i.test(name) ? "an" : "a"} ${name}`;
 
 const lost = (path: string, what: string, advice: string): string =>
   `${path} is ${what}, which JSON cannot hold; ${advice}`;

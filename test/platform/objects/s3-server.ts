@@ -13,8 +13,9 @@ export interface S3Server {
   /** For the settings of a process: the store, and AWS's own variables. */
   readonly env: Record<string, string>;
   stop(): Promise<void>;
-  /** The same server again, with what it holds. */
-  restart(): Promise<void>;
+  /** Nothing listens until `resume`; what it holds is kept. */
+  pause(): Promise<void>;
+  resume(): Promise<void>;
 }
 
 /** A small S3 on this machine with one bucket, "bucket". */
@@ -44,8 +45,8 @@ export async function startS3(): Promise<S3Server> {
       await close();
       rmSync(directory, { recursive: true, force: true });
     },
-    restart: async () => {
-      await close();
+    pause: close,
+    resume: async () => {
       server = make(port);
       await server.run();
     },
