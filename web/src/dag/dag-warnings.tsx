@@ -14,6 +14,11 @@ export function DagWarnings({ dag }: { readonly dag: DagDetail }) {
           version keeps running.
         </Banner>
       )}
+      {dag.warnings.map(({ code, message }) => (
+        <Banner key={code} tone="warn">
+          {message}
+        </Banner>
+      ))}
       {!dag.active && (
         <Banner tone="warn">
           No file defines this DAG any more ({dag.file}). Its runs stay readable; no new ones are made.
