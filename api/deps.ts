@@ -28,6 +28,8 @@ export interface AppDeps {
   /** The built page, or null. */
   readonly webFolder: string | null;
   readonly version: string;
+  /** Ends the streams of events, whose readers would keep the server from closing. */
+  readonly closing?: AbortSignal;
   /** Where unknown errors go. */
   readonly log?: (fields: Record<string, unknown>, message: string) => void;
 }

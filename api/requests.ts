@@ -112,6 +112,15 @@ export const RunQuery = z.strictObject({
   before: before.optional(),
 });
 export const GridQuery = z.strictObject({ runs: whole(1, 1000).default(31), before: before.optional() });
+export const EventsQuery = z.strictObject({
+  dag: id("dag")
+    .optional()
+    .openapi({ description: "Of this DAG, with its cells; without it, runs of all DAGs" }),
+});
+/** Where a stream stopped, as a browser says it by itself. */
+export const LastEventId = z.object({
+  "last-event-id": z.string().max(100).optional().openapi({ description: "Go on behind this event" }),
+});
 const mapIndex = whole(-1, 1_000_000_000).default(-1);
 export const TriesQuery = z.strictObject({ mapIndex });
 export const LogQuery = z.strictObject({ mapIndex, offset: whole(0, Number.MAX_SAFE_INTEGER).default(0) });

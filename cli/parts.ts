@@ -122,6 +122,7 @@ export async function startApiPart(
   });
   const webFolder = join(ROOT, "web/dist");
   const temporalUi = config.temporalUi ?? options.temporalUi;
+  const closing = new AbortController();
   const app = createApp({
     db: pool,
     ...(config.readerUrl === undefined ? {} : { reader: openReader(config, life, log, config.readerUrl) }),
@@ -132,6 +133,7 @@ export async function startApiPart(
     allowedHosts: [...config.allowedHosts, config.host],
     webFolder: existsSync(join(webFolder, "index.html")) ? webFolder : null,
     version: VERSION,
+    closing: closing.signal,
     log: (fields, message) => log.error(fields, message),
   });
   const port = await freePort(config.host, config.port);
@@ -139,6 +141,7 @@ export async function startApiPart(
     const listening = serve({ fetch: app.fetch, hostname: config.host, port }, () => done(listening));
   });
   life.onEnd("API", async () => {
+    closing.abort();
     await new Promise<void>((done) => {
       server.close(() => done());
       if ("closeIdleConnections" in server) server.closeIdleConnections();

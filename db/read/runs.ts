@@ -23,7 +23,7 @@ export interface RunDetailRow extends RunRow {
   readonly conf: Record<string, unknown>;
 }
 
-const RUN_COLUMNS = `
+export const RUN_COLUMNS = `
   r.run::float8 as run, r.dag_id, r.run_id, r.run_type, r.state, r.logical_at, r.start_at, r.end_at, r.queued_at,
   r.started_at, r.ended_at, coalesce(v.number, 0) as version_number, r.triggered_by, r.reason`;
 
