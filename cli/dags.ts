@@ -156,7 +156,7 @@ function ownFrames(
 }
 
 /** The nearest folder above a file that has packages, else the present one. */
-function projectOf(file: string): string {
+export function projectOf(file: string): string {
   for (let folder = dirname(resolve(file)); ; folder = dirname(folder)) {
     if (existsSync(join(folder, "node_modules"))) return folder;
     if (folder === dirname(folder)) return process.cwd();

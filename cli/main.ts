@@ -4,6 +4,7 @@ import { dagCommands } from "./dags.ts";
 import { fail } from "./output.ts";
 import { poolCommands } from "./pools.ts";
 import { runCommands } from "./runs.ts";
+import { validateCommand } from "./validate.ts";
 import { VERSION } from "./version.ts";
 
 /** Loaded when they are wanted: Temporal's worker alone takes a second, and `dags list` needs none of it. */
@@ -72,5 +73,6 @@ export function createProgram(): Command {
   dagCommands(program);
   runCommands(program);
   poolCommands(program);
+  validateCommand(program);
   return program;
 }

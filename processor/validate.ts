@@ -1,5 +1,6 @@
 import { realpathSync } from "node:fs";
 import { rm } from "node:fs/promises";
+import { availableParallelism } from "node:os";
 import { dirname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { collect, type Dag } from "../authoring/collect.ts";
@@ -22,6 +23,7 @@ export interface FileReport {
   readonly path: string;
   readonly graphs: readonly SerialGraph[];
   readonly error: FileError | null;
+  /** Of the import alone, without the start of its process. */
   readonly durationMs: number;
 }
 
@@ -31,26 +33,58 @@ export interface ValidateOptions {
   /** The data folder; inside the project, so that `meridian` and packages resolve from it. */
   readonly home: string;
   readonly limits?: Partial<ImportLimits>;
+  /** Files that are not reported on; what they define is taken, too. */
+  readonly others?: readonly string[];
 }
 
-/** Examines files as the processor does, without a database; also finds ids that two of them define. */
+/**
+ * Examines files as the processor does, without a database, each in a clean process; also finds ids that two of them
+ * define. Stricter than the processor: what a file's packages do at import counts as the file's doing.
+ */
 export async function validate(
   files: readonly string[],
-  { folder, home, limits }: ValidateOptions,
+  { folder, home, limits, others = [] }: ValidateOptions,
 ): Promise<readonly FileReport[]> {
   return await withImportFolder(home, async (importFolder) => {
     const root = realpathSync(folder);
-    const importer = new Importer(importFolder, { ...DEFAULT_LIMITS, ...limits }, root);
-    const around = { folder: root, importFolder, importer, lockHash: lockHashOf(root) };
-    try {
-      const reports = new Map<string, FileReport>();
-      const paths = [...new Set(files.map((file) => nameIn(root, resolve(root, file))))];
-      await inParallel(paths, 8, async (path) => void reports.set(path, await report(around, path)));
-      return withConflicts(paths.map((path) => reports.get(path)!));
-    } finally {
-      await importer.stop();
-    }
+    const names = (paths: readonly string[]) => paths.map((path) => nameIn(root, resolve(root, path)));
+    const paths = [...new Set(names(files))];
+    const timeoutMs = limits?.timeoutMs ?? DEFAULT_LIMITS.timeoutMs;
+    const clean = {
+      ...DEFAULT_LIMITS,
+      children: availableParallelism(),
+      promptMs: timeoutMs,
+      ...limits,
+      filesPerChild: 1,
+    };
+    const reports = await reportAll({ importFolder, root, limits: clean }, paths);
+    const known = new Set(paths);
+    const rest = names(others).filter((path) => !known.has(path));
+    const quick = { ...DEFAULT_LIMITS, children: availableParallelism(), ...limits };
+    const taken = rest.length === 0 ? [] : await reportAll({ importFolder, root, limits: quick }, rest);
+    return withConflicts(reports, taken);
   });
+}
+
+interface Place {
+  readonly importFolder: string;
+  readonly root: string;
+  readonly limits: ImportLimits;
+}
+
+async function reportAll(
+  { importFolder, root, limits }: Place,
+  paths: readonly string[],
+): Promise<FileReport[]> {
+  const importer = new Importer(importFolder, limits, root);
+  const around = { folder: root, importFolder, importer, lockHash: lockHashOf(root) };
+  try {
+    const reports = new Map<string, FileReport>();
+    await inParallel(paths, 8, async (path) => void reports.set(path, await report(around, path)));
+    return paths.map((path) => reports.get(path)!);
+  } finally {
+    await importer.stop();
+  }
 }
 
 async function report(around: Surroundings, path: string): Promise<FileReport> {
@@ -67,10 +101,10 @@ async function report(around: Surroundings, path: string): Promise<FileReport> {
   return { path, graphs: finding.dags.map((dag) => dag.graph), error: null, durationMs };
 }
 
-function withConflicts(reports: readonly FileReport[]): readonly FileReport[] {
+function withConflicts(reports: readonly FileReport[], others: readonly FileReport[]): readonly FileReport[] {
   const claims = new Claims();
   const idsOf = ({ graphs }: FileReport) => graphs.map((graph) => graph.dagId);
-  for (const one of reports) claims.add(one.path, idsOf(one));
+  for (const one of [...reports, ...others]) claims.add(one.path, idsOf(one));
   return reports.map((one) => ({ ...one, error: one.error ?? claims.conflictOf(idsOf(one)) }));
 }
 
