@@ -22,7 +22,6 @@ export type {
   Inputs,
   InputValues,
   Log,
-  Output,
   ParamsSchema,
   Rendered,
   Schedule,
@@ -37,5 +36,6 @@ export type {
   Template,
   Templates,
 } from "./types.ts";
+export type { NotJson, Output } from "./output-type.ts";
 export type { Dag, DagId, ParamsOf } from "./registry.ts";
 export type { TriggerRule } from "../core/rules.ts";

@@ -1,6 +1,7 @@
 /** The types authors see. Words stay close to Airflow's. */
 import type { z } from "zod";
 import type { TriggerRule } from "../core/rules.ts";
+import type { Output } from "./output-type.ts";
 
 declare const OUTPUT: unique symbol;
 declare const GROUP: unique symbol;
@@ -104,10 +105,6 @@ export type InputValues<I, Rule> = {
       : T | undefined
     : never;
 };
-
-/** What consumers get of a body's return value: awaited, and null for nothing, as in JSON. */
-export type Output<R> = NothingIsNull<Awaited<R>>;
-type NothingIsNull<T> = T extends void | undefined ? null : T;
 
 /** A task's options that `defaults` of its DAG may set too. */
 export interface TaskDefaults {

@@ -258,7 +258,7 @@ test("the public names", () => {
   expect(Object.keys(entry).sort()).toEqual(["dag", "fail", "skip", "task", "taskGroup"]);
   expect(Object.keys(testing).sort()).toEqual(["connectionsFrom", "runLocally"]);
   expect(namesIn("index.ts")).toEqual(
-    "AnyParams Dag DagId DagOptions DagTools DateInput Duration GroupOptions GroupRef InputValues Inputs Log Output " +
+    "AnyParams Dag DagId DagOptions DagTools DateInput Duration GroupOptions GroupRef InputValues Inputs Log NotJson Output " +
       "ParamsOf ParamsSchema Rendered Schedule Step TaskBody TaskContext TaskDefaults TaskGroupOf TaskOf TaskOptions " +
       "TaskRef Template Templates TriggerRule dag fail skip task taskGroup",
   );
