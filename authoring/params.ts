@@ -139,11 +139,20 @@ function culprit(schema: Schema): string {
   } catch {
     return "";
   }
-  const names = (found ?? []).map((key) => (key === "items" ? "[]" : String(key)));
-  const inner = names.filter(
-    (key, i) => !(key === "properties" && i % 2 === 0) || names[i + 1] === undefined,
-  );
-  return inner.length === 0 ? "" : `param "${inner.join(".").replaceAll(".[]", "[]")}": `;
+  const text = nameOf(found ?? []);
+  return text === "" ? "" : `param "${text}": `;
+}
+
+/** `["properties", "days", "items"]`, a path within a JSON Schema, as `days[]`. */
+function nameOf(path: readonly PropertyKey[]): string {
+  let name = "";
+  for (let i = 0; i < path.length; i++) {
+    if (path[i] === "items") name += "[]";
+    else if (path[i] === "properties" && i + 1 < path.length) {
+      name += `${name === "" ? "" : "."}${String(path[(i += 1)])}`;
+    }
+  }
+  return name;
 }
 
 /** Keys of a plain z.object that are not its own are errors, not dropped; z.looseObject says otherwise in its schema. */

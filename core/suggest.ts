@@ -18,16 +18,21 @@ export function didYouMean(word: string, candidates: Iterable<string>): string {
   return hit === undefined ? "" : `; did you mean "${hit}"?`;
 }
 
+/** A letter too many, too few or another, or two neighbours swapped, is one edit each. */
 function editDistance(a: string, b: string, cap: number): number {
   if (Math.abs(a.length - b.length) >= cap) return cap;
-  let previous = Array.from({ length: b.length + 1 }, (_, i) => i);
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i++) {
     const row = [i];
     for (let j = 1; j <= b.length; j++) {
       const cost = a[i - 1] === b[j - 1] ? 0 : 1;
-      row.push(Math.min(row[j - 1]! + 1, previous[j]! + 1, previous[j - 1]! + cost));
+      row.push(Math.min(last[j]! + 1, row[j - 1]! + 1, last[j - 1]! + cost));
+      const isSwap = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      if (isSwap) row[j] = Math.min(row[j]!, beforeLast[j - 2]! + 1);
     }
-    previous = row;
+    beforeLast = last;
+    last = row;
   }
-  return previous[b.length]!;
+  return last[b.length]!;
 }

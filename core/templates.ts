@@ -81,7 +81,7 @@ export function compileTemplate(value: unknown, rules: TemplateRules, where: str
   if (isJson) return () => value;
   throw new DefinitionError(
     "bad_template",
-    `${where}: ${typeof value === "object" ? "an object of another kind" : `a ${typeof value}`}; expected texts, numbers, true, false, null, and lists and objects of them`,
+    `${where}: ${typeof value === "object" ? "an object of another kind" : `a ${typeof value}`} that JSON cannot hold; expected texts, numbers, true, false, null, and lists and objects of them`,
   );
 }
 

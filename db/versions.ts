@@ -92,7 +92,8 @@ function loadedOf(row: VersionRow): LoadedVersion {
     positions: new Map(tasks.map((task, position) => [task.id, position])),
     bundleHash: row.bundle_hash,
     zone: row.graph.zone,
-    params: row.graph.params,
+    // Absent in graphs from before there were params.
+    params: row.graph.params ?? null,
     first,
     isSmall: Buffer.byteLength(JSON.stringify(tasks)) <= SMALL_BYTES,
   };

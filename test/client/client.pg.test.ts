@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { dag, task } from "../../authoring/index.ts";
 import { createClient } from "../../client/client.ts";
 import type { MeridianClient } from "../../client/types.ts";
 import { createDueRuns } from "../../schedules/create-runs.ts";
@@ -66,6 +68,40 @@ describe("B3 C8: the client", () => {
       message: expect.stringContaining("bring it back to the DAG folder"),
     });
     expect(temporal.started).toEqual([]);
+  });
+
+  it("A12: a conf that does not fit the DAG's params is refused with each path; no run is made", async () => {
+    const { graph } = dag(
+      "sales_daily",
+      {
+        schedule: "@daily",
+        params: z.object({ region: z.enum(["eu", "us"]).default("eu"), limit: z.int().optional() }),
+      },
+      () => void task("only", () => 1),
+    );
+    await database.pool.query("update app.dag_version set graph = $1", [JSON.stringify(graph)]);
+    const asked = async (conf: Record<string, unknown>) =>
+      await client.trigger({ dagId: "sales_daily", logicalAt: null, conf, who: "ada" });
+    await expect(asked({ region: "de", limti: 5 })).rejects.toMatchObject({
+      kind: "refused",
+      code: "bad_params",
+      message: expect.stringContaining(
+        `conf does not fit the params of dag "sales_daily": limti: does not exist; did you mean "limit"?; region: Invalid option: expected one of "eu"|"us"`,
+      ),
+      details: {
+        errors: [
+          { path: "limti", message: `does not exist; did you mean "limit"?` },
+          { path: "region", message: `Invalid option: expected one of "eu"|"us"` },
+        ],
+      },
+    });
+    expect(await intervalsOf(database.pool, "sales_daily")).toEqual([]);
+    expect(await audits()).toEqual([]);
+    await asked({ limit: 5 });
+    await asked({});
+    const { rows } = await database.pool.query("select conf from app.dag_run order by run_id");
+    // As it came: defaults are filled in where the bodies run.
+    expect(rows.map((row) => row.conf)).toEqual([{ limit: 5 }, {}]);
   });
 
   it.each([Number.NaN, Number.POSITIVE_INFINITY, 1.5, 8.64e15, -1e15])(

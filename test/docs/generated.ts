@@ -1,7 +1,13 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { DAG_OPTIONS, TASK_DEFAULTS, TASK_OPTIONS, type Option } from "../../authoring/options.ts";
+import {
+  DAG_OPTIONS,
+  GROUP_OPTIONS,
+  TASK_DEFAULTS,
+  TASK_OPTIONS,
+  type Option,
+} from "../../authoring/options.ts";
 import { connectionVariable } from "../../authoring/connection.ts";
 import { SETTINGS } from "../../platform/config.ts";
 
@@ -34,8 +40,8 @@ export function withGenerated(text: string): string {
       return `${open}\n${settingsTable()}\n\n${close}`;
     })
     .replaceAll(
-      /(<!-- options: (dag|task) -->\n)[\s\S]*?(<!-- \/options -->)/g,
-      (_, open: string, which: "dag" | "task", close: string) =>
+      /(<!-- options: (dag|task|group) -->\n)[\s\S]*?(<!-- \/options -->)/g,
+      (_, open: string, which: keyof typeof OPTIONS, close: string) =>
         `${open}\n${optionsTable(which)}\n\n${close}`,
     );
 }
@@ -50,15 +56,18 @@ function settingsTable(): string {
   return table(["name", "default", "what"], rows);
 }
 
-function optionsTable(which: "dag" | "task"): string {
-  const options: Readonly<Record<string, Option<unknown>>> = which === "dag" ? DAG_OPTIONS : TASK_OPTIONS;
+const OPTIONS = { dag: DAG_OPTIONS, task: TASK_OPTIONS, group: GROUP_OPTIONS };
+
+function optionsTable(which: keyof typeof OPTIONS): string {
+  const options: Readonly<Record<string, Option<unknown>>> = OPTIONS[which];
   return table(
-    ["option", "default", "unit", "what"],
-    Object.entries(options).map(([name, { fallback, unit, doc }]) => [
+    ["option", "default", "unit", "what", "rule from"],
+    Object.entries(options).map(([name, { fallback, unit, doc, rule }]) => [
       `\`${name}\`${name in TASK_DEFAULTS && which === "task" ? " †" : ""}`,
       JSON.stringify(fallback),
       unit ?? "",
       doc,
+      rule,
     ]),
   );
 }
