@@ -1,9 +1,12 @@
 import { createRoute } from "@hono/zod-openapi";
-import { describe } from "../core/calendar/timetable.ts";
+import type { PlanInput } from "../core/calendar/plan.ts";
+import { boundaries, describe } from "../core/calendar/timetable.ts";
+import { upcoming } from "../core/calendar/upcoming.ts";
 import type { SerialGraph } from "../core/graph.ts";
 import {
   countDags,
   readDag,
+  readDagFacets,
   readDags,
   readGraph,
   readLastRuns,
@@ -11,10 +14,19 @@ import {
   type DagRow,
   type LastRunRow,
 } from "../db/read/dags.ts";
-import { DagDetail, DagList, PauseState, type DagSummary, type Graph } from "./contracts.ts";
+import { dagsOf, type DagRow as CalendarRow } from "../db/dag-rows.ts";
+import {
+  DagDetail,
+  DagFacets,
+  DagList,
+  NextRuns,
+  PauseState,
+  type DagSummary,
+  type Graph,
+} from "./contracts.ts";
 import type { AppDeps } from "./deps.ts";
 import { noSuchDag } from "./grid.ts";
-import { DagPath, DagQuery, newRoutes, PauseBody } from "./requests.ts";
+import { DagPath, dagKeyOf, DagQuery, newRoutes, NextRunsQuery, PauseBody, readDagKey } from "./requests.ts";
 import { cutPage, iso, isoOrNull, json } from "./shape.ts";
 import { readWarnings } from "./warnings.ts";
 
@@ -27,6 +39,19 @@ const listDags = createRoute({
   summary: "DAGs by id, with their last runs",
   request: { query: DagQuery },
   responses: { 200: json(DagList, "A page of DAGs") },
+});
+const listFacets = createRoute({
+  method: "get",
+  path: "/dag-facets",
+  summary: "Tags and owners of the active DAGs, with how many have each",
+  responses: { 200: json(DagFacets, "By name") },
+});
+const listNextRuns = createRoute({
+  method: "get",
+  path: "/dags/{dagId}/next-runs",
+  summary: "Scheduled runs that are to come; none while it is paused",
+  request: { params: DagPath, query: NextRunsQuery },
+  responses: { 200: json(NextRuns, "Soonest first") },
 });
 const getDag = createRoute({
   method: "get",
@@ -55,23 +80,48 @@ export const dagRoutes = (deps: AppDeps) => {
   return newRoutes()
     .openapi(listDags, async (c) => {
       const query = c.req.valid("query");
+      const { sort, limit } = query;
       const filter = {
         search: query.search ?? null,
-        tag: query.tag ?? null,
+        tags: query.tag ?? null,
+        allTags: query.tagMatch === "all",
+        owners: query.owner ?? null,
         state: query.state ?? null,
         paused: query.paused ?? null,
         active: query.active ?? null,
+        importError: query.importError ?? null,
       };
+      const key = query.after === undefined ? null : readDagKey(sort, query.after);
       const [rows, total] = await Promise.all([
-        readDags(db, filter, { after: query.after ?? "", limit: query.limit + 1 }),
+        readDags(db, filter, { sort, after: key, limit: limit + 1 }),
         countDags(db, filter),
       ]);
-      const [page, after] = cutPage(rows, query.limit, (row) => row.dag_id);
+      const [page, after] = cutPage(rows, limit, (row) => dagKeyOf(sort, row));
       const ids = page.map((row) => row.dag_id);
       const runs = new Map(ids.map((dagId) => [dagId, [] as LastRunRow[]]));
       for (const run of await readLastRuns(db, ids, LAST_RUNS)) runs.get(run.dag_id)!.push(run);
       const dags = page.map((row) => shapeDag(row, runs.get(row.dag_id)!));
       return c.json({ dags, total, after }, 200);
+    })
+    .openapi(listFacets, async (c) => {
+      const rows = await readDagFacets(db);
+      const of = (kind: "tag" | "owner") =>
+        rows.filter((row) => row.kind === kind).map(({ name, dags }) => ({ name, dags }));
+      return c.json({ tags: of("tag"), owners: of("owner") }, 200);
+    })
+    .openapi(listNextRuns, async (c) => {
+      const { dagId } = c.req.valid("param");
+      const [dag] = await dagsOf(db, [dagId]);
+      if (dag == null) throw noSuchDag(dagId);
+      const { count } = c.req.valid("query");
+      const intervals =
+        dag.paused || !dag.active || dag.version === null ? [] : upcoming(planInput(dag), count);
+      const runs = intervals.map(({ startAt, endAt }) => ({
+        logicalDate: iso(new Date(startAt)),
+        interval: { start: iso(new Date(startAt)), end: iso(new Date(endAt)) },
+        dueAt: iso(new Date(endAt)),
+      }));
+      return c.json({ runs }, 200);
     })
     .openapi(getDag, async (c) => {
       const { dagId } = c.req.valid("param");
@@ -105,6 +155,24 @@ export const dagRoutes = (deps: AppDeps) => {
     });
 };
 
+const planInput = (dag: CalendarRow): Omit<PlanInput, "limit"> => ({
+  timetable: dag.timetable,
+  startAt: dag.start_at?.getTime() ?? null,
+  endAt: dag.end_at?.getTime() ?? null,
+  catchup: dag.catchup,
+  cursorAt: dag.cursor_at?.getTime() ?? null,
+  firstSeenAt: dag.first_seen_at.getTime(),
+  nowAt: Date.now(),
+});
+
+/** Null also for a moment after a change, when a DAG is due at once to be looked at. */
+function nextIntervalOf({ timetable, next_due_at: due }: DagRow): DagSummary["nextInterval"] {
+  if (due === null) return null;
+  const walk = boundaries(timetable);
+  const startAt = walk.atOrAfter(due.getTime()) === due.getTime() ? walk.prev(due.getTime()) : null;
+  return startAt === null ? null : { start: iso(new Date(startAt)), end: iso(due) };
+}
+
 const shapeDag = (row: DagRow, runs: readonly LastRunRow[]): DagSummary => ({
   dagId: row.dag_id,
   description: row.description,
@@ -116,7 +184,7 @@ const shapeDag = (row: DagRow, runs: readonly LastRunRow[]): DagSummary => ({
   pausedBy: row.paused_by,
   active: row.active,
   nextDueAt: isoOrNull(row.next_due_at),
-  nextInterval: null,
+  nextInterval: nextIntervalOf(row),
   version: row.version_number,
   lastRuns: runs.map((run) => ({ runId: run.run_id, state: run.state, logicalDate: iso(run.logical_at) })),
   importError: row.import_error,

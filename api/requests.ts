@@ -2,8 +2,9 @@
 import { OpenAPIHono, z } from "@hono/zod-openapi";
 import { Refused } from "../core/errors.ts";
 import { ID_RULE, isId, parseRunId } from "../core/ids.ts";
-import { RUN_STATES } from "../core/states.ts";
+import { RUN_STATES, RUN_TYPES } from "../core/states.ts";
 import { isStorable } from "../db/json.ts";
+import { DAG_SORTS, type DagKey, type DagSort } from "../db/read/dags.ts";
 import type { RunKey } from "../db/read/runs.ts";
 import type { ApiEnv } from "./deps.ts";
 
@@ -82,6 +83,13 @@ const states = z
   .pipe(z.array(state))
   .openapi({ type: "string", description: `One or more of ${RUN_STATES.join(", ")}, with commas between` });
 
+const type = z.enum(RUN_TYPES);
+const types = z
+  .string()
+  .transform((text) => text.split(","))
+  .pipe(z.array(type))
+  .openapi({ type: "string", description: `One or more of ${RUN_TYPES.join(", ")}, with commas between` });
+
 export const DagPath = z.object({ dagId: id("dag") });
 export const RunPath = DagPath.extend({ runId });
 export const TaskPath = RunPath.extend({ taskId: id("task") });
@@ -95,21 +103,71 @@ export const FilePath = z.object({
   file: file.openapi({ description: "As lists name it, its slashes as %2F", example: "team/sales.ts" }),
 });
 
+/** A parameter that may be given several times. */
+const several = (item: z.ZodType<string, string>) =>
+  z
+    .union([z.string(), z.array(z.string())])
+    .transform((given) => [given].flat())
+    .pipe(z.array(item).max(50));
+
+const search = z.string().max(200);
+
+/** Pages of DAGs end at an id, or at `<due in microseconds, or never>.<id>`. */
+export const dagKeyOf = (sort: DagSort, row: { dag_id: string; due_us: string | null }): string =>
+  sort.endsWith("dagId") ? row.dag_id : `${row.due_us ?? "never"}.${row.dag_id}`;
+
+const dagKey = z.string().max(300).openapi({ description: "The key that the page before ended with" });
+
+export function readDagKey(sort: DagSort, text: string): DagKey {
+  const parts = /^(?:(-?\d{1,18}|never)\.)?(.+)$/s.exec(text);
+  const isDue = !sort.endsWith("dagId");
+  const [, due, dagId = ""] = isDue ? (parts ?? []) : [null, null, text];
+  if (isId(dagId) && (due !== undefined || !isDue)) {
+    return { dagId, due: due === "never" || due === undefined ? null : due };
+  }
+  throw new Refused("bad_request", `after: ${JSON.stringify(text)} is no key of a list sorted by ${sort}`);
+}
+
 export const DagQuery = z.strictObject({
-  search: z.string().max(200).optional(),
-  tag: z.string().max(200).optional(),
-  state: state.optional(),
+  search: search.optional().openapi({ description: "Part of the id or the description, in any case" }),
+  tag: several(search)
+    .optional()
+    .openapi({ type: "array", items: { type: "string" } }),
+  tagMatch: z.enum(["any", "all"]).default("any"),
+  owner: several(search)
+    .optional()
+    .openapi({ type: "array", items: { type: "string" }, description: "One of these" }),
+  state: state.optional().openapi({ description: "Of the run with the newest logical date" }),
   paused: flag.optional(),
   active: flag
     .optional()
     .openapi({ description: "false: DAGs that no file defines any more; without it, all" }),
+  importError: flag.optional().openapi({ description: "true: DAGs whose file cannot be imported now" }),
+  sort: z.enum(DAG_SORTS).default("dagId").openapi({ description: "A `-` turns the order round" }),
   limit: limit(100),
-  after: id("dag").optional(),
+  after: dagKey.optional(),
 });
+export const NextRunsQuery = z.strictObject({ count: whole(1, 100).default(5) });
+
+const day = z.iso
+  .datetime({
+    offset: true,
+    error: "expected an ISO 8601 instant with its offset, like 2026-05-09T00:00:00Z",
+  })
+  .openapi({ type: "string", format: "date-time" });
+
 export const RunQuery = z.strictObject({
   state: states.optional(),
+  type: types.optional(),
+  search: search.optional().openapi({ description: "Part of the DAG's or the run's id, in any case" }),
+  from: day.optional().openapi({ description: "Logical dates from here on" }),
+  until: day.optional().openapi({ description: "Logical dates before this" }),
+  sort: z
+    .enum(["date", "-date"])
+    .default("-date")
+    .openapi({ description: "Of a DAG by logical date, of all by their making; `-`: newest first" }),
   limit: limit(100),
-  before: before.optional(),
+  before: before.optional().openapi({ description: "The key that the page before ended with" }),
 });
 export const GridQuery = z.strictObject({ runs: whole(1, 1000).default(31), before: before.optional() });
 export const EventsQuery = z.strictObject({

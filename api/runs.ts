@@ -1,4 +1,4 @@
-import { createRoute } from "@hono/zod-openapi";
+import { createRoute, type z } from "@hono/zod-openapi";
 import { Conflict, MeridianError, NotFound } from "../core/errors.ts";
 import { runIdOf, workflowIdOf } from "../core/ids.ts";
 import type { Db } from "../db/connection.ts";
@@ -10,6 +10,8 @@ import {
   readRuns,
   readWaiting,
   type RunDetailRow,
+  type RunFilter,
+  type RunPage,
   type RunRow,
 } from "../db/read/runs.ts";
 import { RunDetail, RunList, TriggeredRun } from "./contracts.ts";
@@ -23,14 +25,14 @@ const WAITING = 1000;
 const listRuns = createRoute({
   method: "get",
   path: "/runs",
-  summary: "Runs of all DAGs, newest made first",
+  summary: "Runs of all DAGs, newest made first unless sorted otherwise",
   request: { query: RunQuery },
   responses: { 200: json(RunList, "A page of runs") },
 });
 const listDagRuns = createRoute({
   method: "get",
   path: "/dags/{dagId}/runs",
-  summary: "Runs of a DAG, newest logical date first",
+  summary: "Runs of a DAG, newest logical date first unless sorted otherwise",
   request: { params: DagPath, query: RunQuery },
   responses: { 200: json(RunList, "A page of runs") },
 });
@@ -53,16 +55,16 @@ export const runRoutes = (deps: AppDeps) => {
   const db = deps.reader ?? deps.db;
   return newRoutes()
     .openapi(listRuns, async (c) => {
-      const { state, limit, before } = c.req.valid("query");
-      const rows = await readRuns(db, state ?? null, { before: before ?? null, limit: limit + 1 });
-      return c.json(shapeList(rows, limit), 200);
+      const query = c.req.valid("query");
+      const rows = await readRuns(db, filterOf(query), pageOf(query));
+      return c.json(shapeList(rows, query.limit), 200);
     })
     .openapi(listDagRuns, async (c) => {
       const { dagId } = c.req.valid("param");
-      const { state, limit, before } = c.req.valid("query");
-      const rows = await readDagRuns(db, dagId, state ?? null, { before: before ?? null, limit: limit + 1 });
+      const query = c.req.valid("query");
+      const rows = await readDagRuns(db, dagId, filterOf(query), pageOf(query));
       if (rows.length === 0 && (await readDag(db, dagId)) === null) throw noSuchDag(dagId);
-      return c.json(shapeList(rows, limit), 200);
+      return c.json(shapeList(rows, query.limit), 200);
     })
     .openapi(triggerRun, async (c) => {
       const { dagId } = c.req.valid("param");
@@ -97,6 +99,23 @@ export const runRoutes = (deps: AppDeps) => {
       return c.json(body, 200);
     });
 };
+
+type RunQueryOf = z.infer<typeof RunQuery>;
+
+const filterOf = ({ state, type, search, from, until }: RunQueryOf): RunFilter => ({
+  states: state ?? null,
+  types: type ?? null,
+  search: search ?? null,
+  from: from ?? null,
+  until: until ?? null,
+});
+
+/** One more than a page shows, which says whether there is another. */
+const pageOf = ({ sort, before, limit }: RunQueryOf): RunPage => ({
+  key: before ?? null,
+  up: sort === "date",
+  limit: limit + 1,
+});
 
 const shapeList = (rows: readonly RunRow[], limit: number): RunList => {
   const [page, before] = cutPage(rows, limit, keyOf);

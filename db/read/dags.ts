@@ -21,18 +21,23 @@ export interface DagRow {
   readonly import_error: boolean;
 }
 
-const DAG_COLUMNS = `
+const DAG_COLUMNS = (dags = "app.dag"): string => `
   d.dag_id, d.file, d.description, d.owner, d.tags, d.timetable, d.paused, d.pause_reason, d.paused_by, d.active,
   d.next_due_at, d.uncovered, d.version::float8 as version, v.number as version_number,
   exists (select from app.dag_file f where f.path = d.file and f.error is not null) as import_error
-from app.dag d left join app.dag_version v on v.version = d.version`;
+from ${dags} d left join app.dag_version v on v.version = d.version`;
 
 export interface DagFilter {
   /** Part of the id or the description, in any case. */
   readonly search: string | null;
-  readonly tag: string | null;
+  readonly tags: readonly string[] | null;
+  /** All of the tags, or one of them. */
+  readonly allTags: boolean;
+  /** One of them. */
+  readonly owners: readonly string[] | null;
   readonly paused: boolean | null;
   readonly active: boolean | null;
+  readonly importError: boolean | null;
   /** State of the run with the newest logical date. */
   readonly state: RunState | null;
 }
@@ -40,29 +45,66 @@ export interface DagFilter {
 // One index look-up per DAG for `state`, and only when it is asked for.
 const MATCHES = `
   ($1::text is null or d.dag_id ilike $1 or d.description ilike $1)
-  and ($2::text is null or d.tags @> array[$2::text])
-  and ($3::boolean is null or d.paused = $3)
-  and ($4::boolean is null or d.active = $4)
-  and ($5::text is null or $5 = (
+  and ($2::text[] is null or case when $3 then d.tags @> $2 else d.tags && $2 end)
+  and ($4::text[] is null or d.owner = any ($4))
+  and ($5::boolean is null or d.paused = $5)
+  and ($6::boolean is null or d.active = $6)
+  and ($7::boolean is null
+       or $7 = exists (select from app.dag_file f where f.path = d.file and f.error is not null))
+  and ($8::text is null or $8 = (
     select r.state from app.dag_run r where r.dag_id = d.dag_id order by r.logical_at desc, r.run desc limit 1))`;
 
+/** Text for `ilike` that finds what holds it. */
+export const holding = (text: string | null): string | null =>
+  text === null ? null : `%${text.replaceAll(/[\\%_]/g, "\\$&")}%`;
+
 const filterValues = (f: DagFilter): unknown[] => [
-  f.search === null ? null : `%${f.search.replaceAll(/[\\%_]/g, "\\$&")}%`,
-  f.tag,
+  holding(f.search),
+  f.tags,
+  f.allTags,
+  f.owners,
   f.paused,
   f.active,
+  f.importError,
   f.state,
 ];
 
-/** DAGs by id, after `after`. */
+export const DAG_SORTS = ["dagId", "-dagId", "nextDueAt", "-nextDueAt"] as const;
+export type DagSort = (typeof DAG_SORTS)[number];
+
+/** Where a page ends. `due` is in microseconds, as text; null: no run is due ever, and when it is not sorted by. */
+export interface DagKey {
+  readonly dagId: string;
+  readonly due: string | null;
+}
+
+/** A DAG that makes no runs now stands behind all others. */
+const DUE = "coalesce(case when d.active and not d.paused then d.next_due_at end, 'infinity')";
+const AFTER_DUE = `coalesce('epoch'::timestamptz + $10::bigint * interval '1 microsecond', 'infinity')`;
+
+/** What comes after the key ($9 its id or null, $10 its due time), and in which order. */
+const SORTS: Record<DagSort, { readonly after: string; readonly order: string }> = {
+  dagId: { after: "d.dag_id > $9", order: "d.dag_id" },
+  "-dagId": { after: "d.dag_id < $9", order: "d.dag_id desc" },
+  nextDueAt: { after: `(${DUE}, d.dag_id) > (${AFTER_DUE}, $9)`, order: `${DUE}, d.dag_id` },
+  "-nextDueAt": { after: `(${DUE}, d.dag_id) < (${AFTER_DUE}, $9)`, order: `${DUE} desc, d.dag_id desc` },
+};
+
+/** DAGs after `after`, in the order of `sort`. */
 export async function readDags(
   db: Db,
   filter: DagFilter,
-  page: { after: string; limit: number },
-): Promise<DagRow[]> {
-  const { rows } = await db.query<DagRow>(
-    `select ${DAG_COLUMNS} where ${MATCHES} and d.dag_id > $6 order by d.dag_id limit $7`,
-    [...filterValues(filter), page.after, page.limit],
+  page: { sort: DagSort; after: DagKey | null; limit: number },
+): Promise<(DagRow & { readonly due_us: string | null })[]> {
+  const { after, order } = SORTS[page.sort];
+  const { rows } = await db.query<DagRow & { due_us: string | null }>(
+    `select d.due_us, ${DAG_COLUMNS(`(
+       select d.*, case when ${DUE} < 'infinity' then (extract(epoch from ${DUE}) * 1000000)::bigint::text end as due_us
+       from app.dag d
+       where ${MATCHES} and (($9::text is null and $10::bigint is null) or ${after})
+       order by ${order} limit $11)`)}
+     order by ${order}`,
+    [...filterValues(filter), page.after?.dagId ?? null, page.after?.due ?? null, page.limit],
   );
   return rows;
 }
@@ -75,8 +117,22 @@ export async function countDags(db: Db, filter: DagFilter): Promise<number> {
   return rows[0]!.total;
 }
 
+/** What the active DAGs can be filtered by, with how many have it. */
+export async function readDagFacets(
+  db: Db,
+): Promise<{ readonly kind: "tag" | "owner"; readonly name: string; readonly dags: number }[]> {
+  const { rows } = await db.query<{ kind: "tag" | "owner"; name: string; dags: number }>(
+    `select 'tag' as kind, t.name, count(*)::int as dags
+     from app.dag d cross join lateral (select distinct unnest(d.tags) as name) t where d.active group by t.name
+     union all
+     select 'owner', d.owner, count(*)::int from app.dag d where d.active and d.owner <> '' group by d.owner
+     order by 1, 2`,
+  );
+  return rows;
+}
+
 export async function readDag(db: Db, dagId: string): Promise<DagRow | null> {
-  const { rows } = await db.query<DagRow>(`select ${DAG_COLUMNS} where d.dag_id = $1`, [dagId]);
+  const { rows } = await db.query<DagRow>(`select ${DAG_COLUMNS()} where d.dag_id = $1`, [dagId]);
   return rows[0] ?? null;
 }
 

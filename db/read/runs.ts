@@ -1,5 +1,6 @@
 import type { RunState, RunType, TaskState } from "../../core/states.ts";
 import type { Db } from "../connection.ts";
+import { holding } from "./dags.ts";
 
 export interface RunRow {
   readonly run: number;
@@ -39,34 +40,58 @@ export const pageBounds = (before: RunKey | null): [string, string | number] =>
     ? ["infinity", "9223372036854775807"]
     : [new Date(before.logicalAt).toISOString(), before.run];
 
-/** Runs of a DAG, newest logical date first. */
+/** The same below every run, for pages that go up. */
+const boundsBelow = (after: RunKey | null): [string, string | number] =>
+  after === null ? ["-infinity", "-9223372036854775808"] : pageBounds(after);
+
+export interface RunFilter {
+  readonly states: readonly RunState[] | null;
+  readonly types: readonly RunType[] | null;
+  /** Part of the DAG's or the run's id, in any case. */
+  readonly search: string | null;
+  /** Logical dates from, and before; ISO. */
+  readonly from: string | null;
+  readonly until: string | null;
+}
+
+/** A page behind `key`, newest first unless it goes `up`. */
+export interface RunPage {
+  readonly key: RunKey | null;
+  readonly up: boolean;
+  readonly limit: number;
+}
+
+const RUN_MATCHES = `
+  ($1::text[] is null or r.state = any($1)) and ($2::text[] is null or r.run_type = any($2))
+  and ($3::text is null or r.run_id ilike $3 or r.dag_id ilike $3)
+  and ($4::timestamptz is null or r.logical_at >= $4) and ($5::timestamptz is null or r.logical_at < $5)`;
+
+const runValues = (f: RunFilter): unknown[] => [f.states, f.types, holding(f.search), f.from, f.until];
+
+/** Runs of a DAG by logical date. */
 export async function readDagRuns(
   db: Db,
   dagId: string,
-  states: readonly RunState[] | null,
-  page: { before: RunKey | null; limit: number },
+  filter: RunFilter,
+  { key, up, limit }: RunPage,
 ): Promise<RunRow[]> {
   const { rows } = await db.query<RunRow>(
     `select ${RUN_COLUMNS} from app.dag_run r left join app.dag_version v on v.version = r.version
-     where r.dag_id = $1 and ($2::text[] is null or r.state = any($2))
-       and (r.logical_at, r.run) < ($3::timestamptz, $4::bigint)
-     order by r.logical_at desc, r.run desc limit $5`,
-    [dagId, states, ...pageBounds(page.before), page.limit],
+     where r.dag_id = $6 and ${RUN_MATCHES}
+       and (r.logical_at, r.run) ${up ? ">" : "<"} ($7::timestamptz, $8::bigint)
+     order by r.logical_at ${up ? "" : "desc"}, r.run ${up ? "" : "desc"} limit $9`,
+    [...runValues(filter), dagId, ...(up ? boundsBelow(key) : pageBounds(key)), limit],
   );
   return rows;
 }
 
-/** Runs of all DAGs, newest made first: along the primary key, through one partition after the other. */
-export async function readRuns(
-  db: Db,
-  states: readonly RunState[] | null,
-  page: { before: RunKey | null; limit: number },
-): Promise<RunRow[]> {
+/** Runs of all DAGs by their making: along the primary key, through one partition after the other. */
+export async function readRuns(db: Db, filter: RunFilter, { key, up, limit }: RunPage): Promise<RunRow[]> {
   const { rows } = await db.query<RunRow>(
     `select ${RUN_COLUMNS} from app.dag_run r left join app.dag_version v on v.version = r.version
-     where ($1::text[] is null or r.state = any($1)) and r.run < $2::bigint
-     order by r.run desc limit $3`,
-    [states, pageBounds(page.before)[1], page.limit],
+     where ${RUN_MATCHES} and r.run ${up ? ">" : "<"} $6::bigint
+     order by r.run ${up ? "" : "desc"} limit $7`,
+    [...runValues(filter), (up ? boundsBelow(key) : pageBounds(key))[1], limit],
   );
   return rows;
 }

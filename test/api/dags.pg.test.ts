@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { DagDetail, DagList, Health, ImportErrorList } from "../../api/contracts.ts";
+import { DagDetail, DagFacets, DagList, Health, ImportErrorList, NextRuns } from "../../api/contracts.ts";
 import { SCHEMA_VERSION } from "../../db/migrate.ts";
 import { insertDag, insertRun, insertVersion } from "./rows.ts";
 import { fakeClient, get, post, problemOf, serialTask, testApp, type TestApp } from "./support.ts";
@@ -51,6 +51,7 @@ test("C1: a DAG in the list", async () => {
     pausedBy: "bob",
     active: true,
     nextDueAt: "2026-05-10T04:00:00.000Z",
+    nextInterval: { start: "2026-05-09T04:00:00.000Z", end: "2026-05-10T04:00:00.000Z" },
     version: 1,
     importError: false,
   });
@@ -79,6 +80,16 @@ test.each([
   ["?state=failed", ["sales"]],
   ["?state=success", []],
   ["?state=running&tag=daily", ["stock_x"]],
+  ["?tag=daily&tag=finance", ["sales", "stock_x"]],
+  ["?tag=daily&tag=finance&tagMatch=all", ["sales"]],
+  ["?owner=ann", ["sales", "stock_x", "stockyx"]],
+  ["?owner=ann&owner=bob&active=true", ["sales", "stock_x"]],
+  ["?owner=an", []],
+  ["?importError=true", ["stockyx"]],
+  ["?importError=false", ["sales", "stock_x"]],
+  ["?sort=-dagId", ["stockyx", "stock_x", "sales"]],
+  ["?sort=nextDueAt", ["stock_x", "sales", "stockyx"]],
+  ["?sort=-nextDueAt", ["stockyx", "sales", "stock_x"]],
 ])("filter %s", async (query, expected) => {
   const list = await get(app, `/dags${query}`, DagList);
   expect(list.dags.map((d) => d.dagId)).toEqual(expected);
@@ -92,6 +103,61 @@ test("K70: pages by key, the total on each", async () => {
   expect([second.dags.map((d) => d.dagId), second.total, second.after]).toEqual([["stockyx"], 3, null]);
   expect(await ids("?after=zzz")).toEqual([]);
   expect((await get(app, "/dags?limit=3", DagList)).after).toBeNull();
+});
+
+test.each(["dagId", "-dagId", "nextDueAt", "-nextDueAt"])(
+  "K70: sorted by %s, pages are the list, and the reverse is the exact reverse",
+  async (sort) => {
+    const whole = await ids(`?sort=${sort}`);
+    const paged: string[] = [];
+    for (let after: string | null = ""; after !== null;) {
+      const key: string = after === "" ? "" : `&after=${encodeURIComponent(after)}`;
+      const page = await get(app, `/dags?sort=${sort}&limit=1${key}`, DagList);
+      expect([page.total, page.dags.length]).toEqual([3, 1]);
+      paged.push(page.dags[0]!.dagId);
+      after = page.after;
+    }
+    expect(paged).toEqual(whole);
+    const other = sort.startsWith("-") ? sort.slice(1) : `-${sort}`;
+    expect(await ids(`?sort=${other}`)).toEqual([...whole].reverse());
+    expect((await problemOf(await app.request(`/api/v1/dags?sort=${sort}&after=a/b`), 400)).code).toBe(
+      "bad_request",
+    );
+  },
+);
+
+test.each([
+  "sort=nonsense",
+  "limit=-1",
+  "limit=1000000000",
+  "limit=1&limit=2",
+  "nonsense=1",
+  "tagMatch=some",
+])("K70: %s is refused", async (query) => {
+  expect((await problemOf(await app.request(`/api/v1/dags?${query}`), 400)).code).toBe("bad_request");
+});
+
+test("C1: tags and owners to filter by", async () => {
+  expect(await get(app, "/dag-facets", DagFacets)).toEqual({
+    tags: [
+      { name: "daily", dags: 2 },
+      { name: "finance", dags: 1 },
+    ],
+    owners: [{ name: "ann", dags: 2 }],
+  });
+});
+
+test("C1: runs that are to come", async () => {
+  const { runs } = await get(app, "/dags/stock_x/next-runs?count=3", NextRuns);
+  expect(runs).toHaveLength(3);
+  const [first, second] = runs;
+  expect(first!.logicalDate).toBe(first!.interval.start);
+  expect(first!.dueAt).toBe(first!.interval.end);
+  expect(second!.interval.start).toBe(first!.interval.end);
+  expect(Date.parse(first!.dueAt)).toBeGreaterThan(Date.now() - 86_400_000);
+  // It is paused.
+  expect((await get(app, "/dags/sales/next-runs", NextRuns)).runs).toEqual([]);
+  expect((await problemOf(await app.request("/api/v1/dags/nowhere/next-runs"), 404)).code).toBe("no_dag");
 });
 
 test("text that Postgres cannot hold is refused", async () => {
