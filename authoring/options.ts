@@ -89,7 +89,7 @@ export const TASK_DEFAULTS = {
     read.id,
   ),
   isolation: option(
-    "shared: a thread with others; own: a process.",
+    "Where the body runs: in a thread shared with others, or in a process of its own.",
     OURS,
     "shared",
     read.oneOf("shared", "own"),
