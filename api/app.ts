@@ -10,7 +10,7 @@ import { answerOnce } from "./idempotency.ts";
 import { fileRoutes } from "./files.ts";
 import { importRoutes } from "./imports.ts";
 import { logStreamRoutes } from "./log-stream.ts";
-import { describeApi } from "./openapi.ts";
+import { describeApi, methodsOf } from "./openapi.ts";
 import { pageRoutes } from "./page.ts";
 import { poolWorkRoutes } from "./pool-work.ts";
 import { poolRoutes } from "./pools.ts";
@@ -52,9 +52,16 @@ export function createApp(deps: AppDeps) {
   app.use("/api/*", limitBody(), requireJson(), whoAsks(), answerOnce(deps.db));
   const routes = apiRoutes(deps);
   app.route("/", routes);
-  let document: ReturnType<typeof describeApi> | undefined;
-  app.get("/api/openapi.json", (c) => c.json((document ??= describeApi(routes, deps.version))));
-  app.all("/api/*", (c) => problem(c, 404, "no_route", `there is no ${c.req.method} ${c.req.path}`));
+  let made: ReturnType<typeof describeApi> | undefined;
+  const document = () => (made ??= describeApi(routes, deps.version));
+  app.get("/api/openapi.json", (c) => c.json(document()));
+  app.all("/api/*", (c) => {
+    const { method, path } = c.req;
+    const allowed = methodsOf(document(), path);
+    if (allowed.length === 0) return problem(c, 404, "no_route", `there is no ${method} ${path}`);
+    c.header("Allow", allowed.join(", "));
+    return problem(c, 405, "not_allowed", `${method} ${path} is not taken: expected ${allowed.join(" or ")}`);
+  });
   app.route("/", pageRoutes(deps.webFolder));
   return app;
 }

@@ -32,7 +32,11 @@ export function describeApi(app: OpenAPIHono<ApiEnv>, version: string): Document
   };
   const grid = document.paths?.["/api/v1/dags/{dagId}/grid"]?.get;
   if (grid?.responses) grid.responses["304"] = { description: "Nothing changed since the ETag given" };
-  for (const path of Object.values(document.paths ?? {})) {
+  for (const [route, path] of Object.entries(document.paths ?? {})) {
+    for (const method of METHODS) {
+      const operation = path[method];
+      if (operation) Object.assign(operation, { operationId: nameOf(method, route), tags: [tagOf(route)] });
+    }
     for (const operation of [path.get, path.post, path.delete]) {
       if (operation?.responses) operation.responses["default"] = problems;
     }
@@ -41,4 +45,31 @@ export function describeApi(app: OpenAPIHono<ApiEnv>, version: string): Document
     }
   }
   return document;
+}
+
+const METHODS = ["get", "post", "delete"] as const;
+
+const parts = (route: string): string[] => route.split("/").slice(3);
+const big = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
+
+/** `get /api/v1/dags/{dagId}/next-runs` → `getDagsByDagIdNextRuns` */
+const nameOf = (method: string, route: string): string =>
+  method +
+  parts(route)
+    .map((part) => (part.startsWith("{") ? `By${big(part.slice(1, -1))}` : part.split("-").map(big).join("")))
+    .join("");
+
+/** The noun that a route is about: `tries` of `…/runs/{runId}/tasks/{taskId}/tries/{try}/log`. */
+const NOUNS = ["tries", "versions", "grid", "runs", "dags"];
+const tagOf = (route: string): string => {
+  const names = parts(route).filter((part) => !part.startsWith("{"));
+  return NOUNS.find((noun) => names.includes(noun)) ?? names[0]!;
+};
+
+/** The methods that an address takes, as far as it is one of the API. */
+export function methodsOf(document: Document, path: string): string[] {
+  const found = Object.entries(document.paths ?? {}).find(([route]) =>
+    new RegExp(`^${route.replaceAll(/\{\w+\}/g, "[^/]+")}$`).test(path),
+  );
+  return found === undefined ? [] : METHODS.filter((method) => found[1][method]).map((m) => m.toUpperCase());
 }

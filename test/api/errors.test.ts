@@ -73,9 +73,20 @@ test.each([
   ["GET", "/api/v1/nothing", 404],
   ["GET", "/api/v2/dags", 404],
   ["GET", "/api", 404],
-  ["PUT", "/api/v1/dags/sales", 404],
+  ["PUT", "/api/v1/dags/sales", 405],
+  ["GET", "/api/v1/dags/sales/pause", 405],
+  ["OPTIONS", "/api/v1/pools", 405],
+  ["PATCH", "/api/v1/nothing", 404],
   ["GET", "/api/v1/dags/", 404],
   ["POST", "/dags", 405],
 ])("%s %s is %i", async (method, path, status) => {
   await problemOf(await testApp().request(path, { method }), status);
+});
+
+test("an address that takes other methods names them", async () => {
+  const response = await testApp().request("/api/v1/pools/etl", { method: "PUT" });
+  expect(response.headers.get("Allow")).toBe("POST, DELETE");
+  expect((await problemOf(response, 405)).detail).toBe(
+    "PUT /api/v1/pools/etl is not taken: expected POST or DELETE",
+  );
 });

@@ -1,3 +1,4 @@
+import { Validator } from "@seriousme/openapi-schema-validator";
 import { expect, test } from "vitest";
 import { testApp } from "./support.ts";
 
@@ -5,6 +6,8 @@ interface Operation {
   parameters?: { name: string; in: string; required?: boolean; schema: unknown }[];
   responses: Record<string, unknown>;
   summary?: string;
+  operationId?: string;
+  tags?: string[];
 }
 type Document = {
   openapi: string;
@@ -64,6 +67,20 @@ test("it is OpenAPI 3.1, and every reference in it leads somewhere", () => {
     const name = /^#\/components\/schemas\/(\w+)$/.exec(reference)?.[1];
     expect(document.components.schemas, reference).toHaveProperty(name!);
   }
+});
+
+test("F5: a validator of OpenAPI finds nothing to say, and can", async () => {
+  expect(await new Validator().validate(structuredClone(document))).toEqual({ valid: true });
+  const broken = structuredClone(document) as unknown as { paths: Record<string, unknown> };
+  broken.paths["/api/v1/health"] = { get: { responses: "none" } };
+  expect((await new Validator().validate(broken)).valid).toBe(false);
+});
+
+test("F5: each operation has an id and a tag of its own, for clients that are made from it", () => {
+  const ids = operations.map(({ operation }) => operation.operationId);
+  expect(ids).not.toContain(undefined);
+  expect(new Set(ids).size).toBe(ids.length);
+  expect(operations.filter(({ operation }) => operation.tags?.length !== 1)).toEqual([]);
 });
 
 test("every operation says what it does, its path parts and its errors", () => {
