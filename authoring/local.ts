@@ -1,39 +1,24 @@
 /** A whole run of a DAG in this process, without any server: the same rules as the real one, no pools. */
 import type { BodyContext, BodyError, BodyOutcome, LogLine } from "../core/body.ts";
-import { dsOf, isoOf, parseInstant } from "../core/calendar/dates.ts";
-import { intervalFor } from "../core/calendar/plan.ts";
 import type { Interval } from "../core/calendar/plan.ts";
-import { Refused, Terminal } from "../core/errors.ts";
+import { Terminal } from "../core/errors.ts";
 import type { SerialGraph } from "../core/graph.ts";
-import { runIdOf } from "../core/ids.ts";
 import { newProgress, planOf, step } from "../core/run.ts";
 import type { Effect, RunEvent } from "../core/run.ts";
 import type { RunState, TaskState } from "../core/states.ts";
+import { clockOf, withClock, type Clock } from "./local-clock.ts";
+import { contextOf, GRACE_MS, intervalOf, noConnection, type LocalOptions } from "./local-context.ts";
 import { startTry } from "./local-try.ts";
 import type { RunningTry } from "./local-try.ts";
 import type { Dag } from "./registry.ts";
 
-export interface LocalOptions {
-  /** Logical date: epoch ms, a Date, or a text in the DAG's zone such as `"2015-12-09"`. Default: now. */
-  readonly logicalAt?: number | string | Date | undefined;
-  /** The data interval, when it is not the one that the schedule has at `logicalAt`. */
-  readonly interval?: { readonly start: Date; readonly end: Date } | undefined;
-  readonly conf?: Readonly<Record<string, unknown>> | undefined;
-  /** Default: no connection is known. `connectionsFrom(process.env)` reads them as a worker does. */
-  readonly connection?: ((name: string) => string) | undefined;
-  /** Takes each log line as it is written. */
-  readonly log?: ((taskId: string, line: LogLine) => void) | undefined;
+export interface RunOptions extends LocalOptions {
   /** Hears of each change of a task's state. */
   readonly onState?: ((taskId: string, state: TaskState) => void) | undefined;
-  readonly now?: (() => number) | undefined;
   /** Waits before a retry. Default: the retry's delay, but at most a second. */
   readonly sleep?: ((ms: number) => Promise<void>) | undefined;
   /** Bodies at once. Default 16. */
   readonly parallelism?: number | undefined;
-  /** Aborting it cancels the run. */
-  readonly signal?: AbortSignal | undefined;
-  /** How long a body told to stop may still take. Default 1000. */
-  readonly graceMs?: number | undefined;
 }
 
 export interface LocalTask {
@@ -62,12 +47,13 @@ export interface LocalRun {
  * Runs a DAG here and now, for tests and for `meridian dags test`. It cannot stop a body that never gives way.
  *
  * @example
- * const run = await runLocally(sales, { logicalAt: "2026-05-09", connection: () => testDatabaseUrl });
+ * const run = await runDag(sales, { logicalAt: "2026-05-09", connection: () => testDatabaseUrl });
  * assert.equal(run.state, "success");
  * assert.deepEqual(run.tasks["total"]?.output, 6);
  */
-export async function runLocally(dag: Dag, options: LocalOptions = {}): Promise<LocalRun> {
-  return new Local(dag, options).run();
+export async function runDag(dag: Dag, options: RunOptions = {}): Promise<LocalRun> {
+  const run = new Local(dag, options);
+  return await (options.now === undefined ? run.run() : withClock(run.clock, async () => await run.run()));
 }
 
 const PARALLELISM = 16;
@@ -77,9 +63,10 @@ type Cell = { -readonly [K in keyof LocalTask]: LocalTask[K] } & { readonly log:
 
 /** One local run: performs what `step` decides. */
 class Local {
+  readonly clock: Clock;
   readonly #dag: Dag;
   readonly #graph: SerialGraph;
-  readonly #options: LocalOptions;
+  readonly #options: RunOptions;
   readonly #interval: Interval;
   readonly #context: Omit<BodyContext, "taskId" | "try" | "maxTries">;
   readonly #cells: readonly Cell[];
@@ -90,27 +77,15 @@ class Local {
   #free: number;
   #wake = (): void => {};
 
-  constructor(dag: Dag, options: LocalOptions) {
+  constructor(dag: Dag, options: RunOptions) {
     const { graph } = dag;
     this.#dag = dag;
     this.#graph = graph;
     this.#options = options;
     this.#free = Math.max(1, options.parallelism ?? PARALLELISM);
-    const { zone } = graph;
-    this.#interval = intervalOf(graph, options, zone);
-    const { startAt, endAt } = this.#interval;
-    this.#context = {
-      dagId: graph.dagId,
-      runId: runIdOf(startAt),
-      run: 0,
-      runType: "manual",
-      mapIndex: -1,
-      logicalDate: isoOf(startAt),
-      dataInterval: { start: isoOf(startAt), end: isoOf(endAt) },
-      ds: dsOf(startAt, zone),
-      zone,
-      conf: options.conf ?? {},
-    };
+    this.clock = clockOf(options.now, graph.zone);
+    this.#interval = intervalOf(graph, options, this.clock);
+    this.#context = contextOf(graph, this.#interval, options);
     this.#cells = graph.tasks.map(() => ({
       state: "none",
       tries: 0,
@@ -186,7 +161,7 @@ class Local {
   #start(task: number, number: number): void {
     const { id, inputs, retries, executionTimeoutMs } = this.#graph.tasks[task]!;
     const cell = this.#cells[task]!;
-    const { now = Date.now, log, connection = noConnection, graceMs = 1000 } = this.#options;
+    const { log, connection = noConnection, graceMs = GRACE_MS } = this.#options;
     cell.tries = number;
     this.#setState(task, "running");
     const running = startTry({
@@ -197,7 +172,7 @@ class Local {
       graceMs,
       connection,
       log: (level, text) => {
-        const line = { at: now(), level, text };
+        const line = { at: this.clock(), level, text };
         cell.log.push(line);
         log?.(id, line);
       },
@@ -246,25 +221,6 @@ class Local {
   }
 }
 
-function intervalOf(graph: SerialGraph, options: LocalOptions, zone: string): Interval {
-  const { interval, logicalAt, now = Date.now } = options;
-  if (interval !== undefined) return { startAt: interval.start.getTime(), endAt: interval.end.getTime() };
-  if (logicalAt === undefined) return intervalFor(graph.timetable, now());
-  const at = typeof logicalAt === "string" ? parseInstant(logicalAt, zone) : Number(logicalAt);
-  if (Number.isSafeInteger(at)) return intervalFor(graph.timetable, at);
-  throw new Refused(
-    "bad_date",
-    `logicalAt is ${String(logicalAt)}; expected epoch milliseconds, a Date or a date text`,
-  );
-}
-
 function missingBody(): never {
   throw new Terminal("body_not_found", "this task has no body in the code that was loaded");
-}
-
-function noConnection(name: string): never {
-  throw new Terminal(
-    "connection_missing",
-    `connection ${JSON.stringify(name)} is not known to this local run`,
-  );
 }

@@ -16,11 +16,15 @@ export type CheckedOutput =
   | { readonly ok: false; readonly error: BodyError };
 
 /** The output as it will be stored; nothing returned is null. */
-export function toOutput(value: unknown, limitBytes: number = OUTPUT_LIMIT_BYTES): CheckedOutput {
+export function toOutput(
+  value: unknown,
+  limitBytes: number = OUTPUT_LIMIT_BYTES,
+  name = "output",
+): CheckedOutput {
   if (value === undefined) return { ok: true, json: "null", bytes: 4 };
   try {
     const walk: Walk = { open: new Set(), leftBytes: limitBytes };
-    const problem = problemIn(value, "output", walk);
+    const problem = problemIn(value, name, walk);
     if (problem !== undefined) return refused("output_not_json", problem);
     if (walk.leftBytes < 0) return tooLarge(null, limitBytes);
     const json = JSON.stringify(value);

@@ -1,7 +1,7 @@
 import { existsSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
-import { runLocally, type LocalRun } from "../authoring/local.ts";
+import { runDag, type LocalRun } from "../authoring/local.ts";
 import { connectionsFrom } from "../authoring/connection.ts";
 import { dsOf, parseInstant } from "../core/calendar/dates.ts";
 import { boundaries } from "../core/calendar/timetable.ts";
@@ -122,7 +122,7 @@ async function testDag(
   }
   const quiet = options.output === "json";
   const mask = maskOf(config.connections);
-  const run = await runLocally(dag, {
+  const run = await runDag(dag, {
     logicalAt: options.interval === undefined ? undefined : startOn(dag.graph, options.interval),
     conf: jsonObject(options.conf),
     connection: connectionsFrom(config.env),

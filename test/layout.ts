@@ -13,7 +13,7 @@ export interface FolderRule {
 
 export const LAYOUT: Record<string, FolderRule> = {
   core: { folders: [], packages: [] },
-  authoring: { folders: ["core"], packages: ["zod"] },
+  authoring: { folders: ["core"], packages: ["zod", "node:async_hooks"] },
   dags: { folders: ["authoring"], packages: ["meridian", "zod", "pg", "node:"] },
   processor: {
     folders: ["core", "authoring", "db", "platform"],
@@ -36,7 +36,10 @@ export const LAYOUT: Record<string, FolderRule> = {
     packages: ["@temporalio/client", "@temporalio/common"],
   },
   remote: { folders: ["core"], typesOnly: ["api", "authoring"], packages: [] },
-  api: { folders: ["core", "db", "client", "platform"], packages: ["hono", "@hono/", "zod", "diff", "node:"] },
+  api: {
+    folders: ["core", "db", "client", "platform"],
+    packages: ["hono", "@hono/", "zod", "diff", "node:"],
+  },
   web: {
     folders: ["core", "remote"],
     typesOnly: ["api"],

@@ -39,7 +39,7 @@ describe("F5: the published names; a new one is added here in the same review", 
   });
 
   it("A1: meridian", () => {
-    expect(Object.keys(authoring).sort()).toEqual(["dag", "fail", "skip", "task"]);
+    expect(Object.keys(authoring).sort()).toEqual(["dag", "fail", "skip", "task", "taskGroup"]);
     expect(namesOf("authoring/index.ts")).toEqual([
       "Dag",
       "DagOptions",
@@ -88,13 +88,18 @@ describe("F5: the published names; a new one is added here in the same review", 
   });
 
   it("F1: meridian/testing", () => {
-    expect(Object.keys(testing).sort()).toEqual(["connectionsFrom", "runLocally"]);
+    expect(Object.keys(testing).sort()).toEqual(["connectionsFrom", "renderTask", "runDag", "runTask"]);
     expect(namesOf("authoring/testing.ts")).toEqual([
       "LocalOptions",
       "LocalRun",
       "LocalTask",
+      "LocalTry",
+      "RunOptions",
+      "TaskRunOptions",
       "connectionsFrom",
-      "runLocally",
+      "renderTask",
+      "runDag",
+      "runTask",
     ]);
   });
 
@@ -111,7 +116,7 @@ describe("F5: the published names; a new one is added here in the same review", 
   // @ts-expect-error a client needs the address of an API
   void (() => client.createClient({}));
   // @ts-expect-error runs a DAG, not its id
-  void (() => testing.runLocally("hello"));
+  void (() => testing.runDag("hello"));
 });
 
 describe("C12: what a package would carry", () => {

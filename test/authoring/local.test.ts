@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { dag, fail, skip, task } from "../../authoring/index.ts";
 import type { TaskRef } from "../../authoring/index.ts";
-import { runLocally } from "../../authoring/testing.ts";
+import { runDag } from "../../authoring/testing.ts";
 import type { LocalRun } from "../../authoring/testing.ts";
 
 const statesOf = (run: LocalRun) =>
@@ -22,8 +22,8 @@ describe("A2: a local run has an interval", () => {
         conf,
       ]);
     });
-  const datesIn = async (...args: Parameters<typeof runLocally>) =>
-    (await runLocally(...args)).tasks["dates"]?.output;
+  const datesIn = async (...args: Parameters<typeof runDag>) =>
+    (await runDag(...args)).tasks["dates"]?.output;
 
   test("of the schedule, on a boundary", async () => {
     const day = [
@@ -51,7 +51,7 @@ describe("A2: a local run has an interval", () => {
   });
 
   test("empty off a boundary, and as given", async () => {
-    const run = await runLocally(daily(), { now: () => Date.UTC(2026, 0, 1, 5, 0, 0, 7), conf: { a: 1 } });
+    const run = await runDag(daily(), { now: () => Date.UTC(2026, 0, 1, 5, 0, 0, 7), conf: { a: 1 } });
     expect(run).toMatchObject({
       runId: "2026-01-01T05-00-00-007Z",
       dataInterval: {
@@ -61,17 +61,17 @@ describe("A2: a local run has an interval", () => {
     });
     expect(run.tasks["dates"]?.output).toContainEqual({ a: 1 });
     const interval = { start: new Date("2026-01-01"), end: new Date("2026-02-01") };
-    expect(await runLocally(daily(), { interval })).toMatchObject({
+    expect(await runDag(daily(), { interval })).toMatchObject({
       dataInterval: interval,
       runId: "2026-01-01T00-00-00Z",
     });
   });
 
   test("a date that is none", async () => {
-    await expect(runLocally(daily(), { logicalAt: "yesterday" })).rejects.toMatchObject({
+    await expect(runDag(daily(), { logicalAt: "yesterday" })).rejects.toMatchObject({
       code: "instant_invalid",
     });
-    await expect(runLocally(daily(), { logicalAt: Number.NaN })).rejects.toMatchObject({ code: "bad_date" });
+    await expect(runDag(daily(), { logicalAt: Number.NaN })).rejects.toMatchObject({ code: "bad_date" });
   });
 });
 
@@ -86,7 +86,7 @@ describe("a local run", () => {
       task("report", { inputs: { total } }, ({ inputs, ds }) => `${ds}: ${inputs.total}`);
     });
     const lines: string[] = [];
-    const run = await runLocally(hello, {
+    const run = await runDag(hello, {
       logicalAt: "2026-01-02",
       now: () => 5,
       log: (id, { at, level, text }) => lines.push(`${id} ${at} ${level} ${text}`),
@@ -116,7 +116,7 @@ describe("a local run", () => {
       });
       task("after", { inputs: { flaky } }, ({ inputs }) => inputs.flaky);
     });
-    const run = await runLocally(made, { sleep: async (ms) => void slept.push(ms) });
+    const run = await runDag(made, { sleep: async (ms) => void slept.push(ms) });
     expect(run.state).toBe("success");
     expect(run.tasks["flaky"]).toMatchObject({ state: "success", tries: 4, output: 4, error: null });
     expect(run.tasks["after"]?.output).toBe(4);
@@ -143,7 +143,7 @@ describe("a local run", () => {
       task("one_failed", { after: [failed, ok], triggerRule: "one_failed" }, () => 1);
       task("all_failed", { after: [failed, spent, wrong], triggerRule: "all_failed" }, () => 1);
     });
-    const run = await runLocally(made, { sleep: noSleep });
+    const run = await runDag(made, { sleep: noSleep });
     expect(run.state).toBe("failed");
     expect(statesOf(run)).toEqual({
       ok: "success",
@@ -179,7 +179,7 @@ describe("a local run", () => {
       task("deaf", { executionTimeout: 30 }, () => new Promise(() => {}));
       task("quick", { executionTimeout: "5s" }, () => "in time");
     });
-    const run = await runLocally(made, { sleep: noSleep, graceMs: 50 });
+    const run = await runDag(made, { sleep: noSleep, graceMs: 50 });
     expect(statesOf(run)).toEqual({ heeds: "failed", deaf: "failed", quick: "success" });
     expect(run.tasks["heeds"]).toMatchObject({
       tries: 2,
@@ -202,10 +202,10 @@ describe("a local run", () => {
       );
       task("after", { after: [long] }, () => 1);
     });
-    const run = await runLocally(made, { signal: controller.signal });
+    const run = await runDag(made, { signal: controller.signal });
     expect(run.state).toBe("cancelled");
     expect(statesOf(run)).toEqual({ long: "cancelled", after: "cancelled" });
-    expect((await runLocally(made, { signal: controller.signal })).state).toBe("cancelled");
+    expect((await runDag(made, { signal: controller.signal })).state).toBe("cancelled");
   });
 
   test("bodies run side by side within the limit, higher priority first", async () => {
@@ -222,7 +222,7 @@ describe("a local run", () => {
         });
       }
     });
-    expect((await runLocally(made, { parallelism: 3 })).state).toBe("success");
+    expect((await runDag(made, { parallelism: 3 })).state).toBe("success");
     expect(most).toBe(3);
     expect(order.slice(0, 3)).toEqual(["t11", "t10", "t9"]);
   });
@@ -233,7 +233,7 @@ describe("a local run", () => {
       const first = task("first", { inputs: { list } }, ({ inputs }) => inputs.list.push(2));
       task("second", { inputs: { list, first } }, ({ inputs }) => inputs.list);
     });
-    expect((await runLocally(made)).tasks["second"]?.output).toEqual([1]);
+    expect((await runDag(made)).tasks["second"]?.output).toEqual([1]);
   });
 
   test("connections: as given, or a clear error", async () => {
@@ -242,17 +242,17 @@ describe("a local run", () => {
       {},
       () => void task("reads", { retries: 3 }, ({ connection }) => connection("weather")),
     );
-    expect((await runLocally(made, { connection: (name) => `${name}!` })).tasks["reads"]?.output).toBe(
+    expect((await runDag(made, { connection: (name) => `${name}!` })).tasks["reads"]?.output).toBe(
       "weather!",
     );
-    expect((await runLocally(made)).tasks["reads"]).toMatchObject({
+    expect((await runDag(made)).tasks["reads"]).toMatchObject({
       tries: 1,
       error: { code: "connection_missing" },
     });
   });
 
   test("a DAG without tasks succeeds", async () => {
-    expect((await runLocally(dag("empty", {}, () => {}))).state).toBe("success");
+    expect((await runDag(dag("empty", {}, () => {}))).state).toBe("success");
   });
 
   test("any graph settles, and no task starts before its upstreams are done", async () => {
@@ -274,7 +274,7 @@ describe("a local run", () => {
             refs.push(task(`t${i}`, { after }, body));
           });
         });
-        const run = await runLocally(made);
+        const run = await runDag(made);
         expect(["success", "failed"]).toContain(run.state);
         expect(Object.values(statesOf(run))).not.toContain("none");
         for (const { error } of Object.values(run.tasks)) expect(error?.message ?? "x").toBe("x");

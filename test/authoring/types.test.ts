@@ -256,13 +256,15 @@ describe("A1 A12: types can fail", () => {
 
 test("the public names", () => {
   expect(Object.keys(entry).sort()).toEqual(["dag", "fail", "skip", "task", "taskGroup"]);
-  expect(Object.keys(testing).sort()).toEqual(["connectionsFrom", "runLocally"]);
+  expect(Object.keys(testing).sort()).toEqual(["connectionsFrom", "renderTask", "runDag", "runTask"]);
   expect(namesIn("index.ts")).toEqual(
     "AnyParams Dag DagId DagOptions DagTools DateInput Duration GroupOptions GroupRef InputValues Inputs Log NotJson Output " +
       "ParamsOf ParamsSchema Rendered Schedule Step TaskBody TaskContext TaskDefaults TaskGroupOf TaskOf TaskOptions " +
       "TaskRef Template Templates TriggerRule dag fail skip task taskGroup",
   );
-  expect(namesIn("testing.ts")).toBe("LocalOptions LocalRun LocalTask connectionsFrom runLocally");
+  expect(namesIn("testing.ts")).toBe(
+    "LocalOptions LocalRun LocalTask LocalTry RunOptions TaskRunOptions connectionsFrom renderTask runDag runTask",
+  );
 });
 
 /** Types included; there is no `export *`, and nothing is defined in an entry itself. */

@@ -1,13 +1,13 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { runLocally } from "../../authoring/testing.ts";
+import { runDag } from "../../authoring/testing.ts";
 import { bundledDag } from "./bundled.ts";
 
 describe("A1: the example DAGs, from bundles with a library of their own", () => {
   test("hello", async () => {
     const hello = await bundledDag("hello.ts");
     expect(hello.graph).toMatchObject({ dagId: "hello", timetable: { kind: "cron", cron: "*/5 * * * *" } });
-    const run = await runLocally(hello, { logicalAt: "2026-05-09" });
+    const run = await runDag(hello, { logicalAt: "2026-05-09" });
     expect(run.state).toBe("success");
     expect(run.tasks["report"]?.output).toBe("2026-05-09: the total is 6");
   });
@@ -18,7 +18,7 @@ describe("A1: the example DAGs, from bundles with a library of their own", () =>
   });
 
   test("states_tour ends its tasks in every state it promises", async () => {
-    const run = await runLocally(await bundledDag("states-tour.ts"), { sleep: async () => {} });
+    const run = await runDag(await bundledDag("states-tour.ts"), { sleep: async () => {} });
     expect(run.state).toBe("failed");
     expect(
       Object.fromEntries(
@@ -58,15 +58,15 @@ describe("A1: the example DAGs, from bundles with a library of their own", () =>
 
   test("seattle_weather skips an interval without observations, and needs its connection", async () => {
     const weather = await bundledDag("seattle-weather.ts");
-    const empty = await runLocally(weather, { logicalAt: "2026-05-09" });
+    const empty = await runDag(weather, { logicalAt: "2026-05-09" });
     expect(empty.state).toBe("success");
     expect(empty.tasks["extract"]).toMatchObject({
       state: "skipped",
       message: "no observation from 2026-05-09 up to 2026-05-10",
     });
-    const without = await runLocally(weather, { logicalAt: "2015-12-09" });
+    const without = await runDag(weather, { logicalAt: "2015-12-09" });
     expect(without.tasks["load"]?.error?.code).toBe("connection_missing");
-    const down = await runLocally(weather, {
+    const down = await runDag(weather, {
       logicalAt: "2015-12-09",
       connection: () => "postgres://u@127.0.0.1:1/x",
       sleep: async () => {},

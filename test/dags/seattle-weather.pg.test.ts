@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import type { Dag } from "../../authoring/collect.ts";
-import { runLocally } from "../../authoring/testing.ts";
+import { runDag } from "../../authoring/testing.ts";
 import { bundledDag } from "./bundled.ts";
 
 const name = `weather_${randomUUID().replaceAll("-", "")}`;
@@ -32,7 +32,7 @@ afterAll(async () => {
   await admin?.end();
 });
 
-const runDay = (logicalAt: string) => runLocally(weather, { logicalAt, connection: () => url });
+const runDay = (logicalAt: string) => runDag(weather, { logicalAt, connection: () => url });
 
 async function rows() {
   const daily = await db.query(
@@ -123,7 +123,7 @@ describe("A2: seattle_weather loads its interval and nothing else", () => {
     const controller = new AbortController();
     await db.query("begin");
     await db.query("lock table weather_day");
-    const run = runLocally(weather, {
+    const run = runDag(weather, {
       logicalAt: "2015-12-09",
       connection: () => url,
       signal: controller.signal,

@@ -4,7 +4,7 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { runLocally } from "../../authoring/local.ts";
+import { runDag } from "../../authoring/local.ts";
 import { loadDags } from "../../processor/validate.ts";
 import { DOCUMENTS, read, ROOT } from "./generated.ts";
 
@@ -61,7 +61,7 @@ describe("A1 F1: TypeScript in documents", () => {
       expect(dags.length).toBeGreaterThan(0);
       if (snippet.kind !== "run") return;
       for (const dag of dags) {
-        const { state, tasks } = await runLocally(dag, { logicalAt: "2026-05-09" });
+        const { state, tasks } = await runDag(dag, { logicalAt: "2026-05-09" });
         expect(state, JSON.stringify(tasks)).toBe("success");
       }
     });

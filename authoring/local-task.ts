@@ -1,0 +1,143 @@
+/** One task in this process: a try of its body with chosen inputs, or its templates alone. */
+import type { BodyError, LogLine } from "../core/body.ts";
+import { NotFound, Refused } from "../core/errors.ts";
+import type { SerialTask } from "../core/graph.ts";
+import { didYouMean } from "../core/suggest.ts";
+import { makeContext } from "./context.ts";
+import { clockOf, withClock } from "./local-clock.ts";
+import { asJson, contextOf, GRACE_MS, intervalOf, noConnection, type LocalOptions } from "./local-context.ts";
+import { startTry } from "./local-try.ts";
+import type { Dag } from "./registry.ts";
+
+export interface TaskRunOptions extends LocalOptions {
+  /** Outputs of upstream tasks, by the names that the task gives its inputs. */
+  readonly inputs?: Readonly<Record<string, unknown>> | undefined;
+  /** Number of the try. Default 1. */
+  readonly try?: number | undefined;
+}
+
+export interface LocalTry {
+  readonly dagId: string;
+  readonly taskId: string;
+  readonly runId: string;
+  readonly state: "success" | "failed" | "timed_out" | "skipped" | "cancelled";
+  readonly dataInterval: { readonly start: Date; readonly end: Date };
+  /** Undefined: it has none. */
+  readonly output: unknown;
+  readonly error: BodyError | null;
+  /** Why it was skipped or cancelled, when it said so. */
+  readonly message: string | null;
+  readonly log: readonly LogLine[];
+}
+
+/**
+ * Runs one try of a task here and now; no upstream runs, their outputs are given. `retries` are not followed.
+ *
+ * @example
+ * const total = await runTask(sales, "total", { logicalAt: "2026-05-09", inputs: { rows: [1, 2, 3] } });
+ * assert.equal(total.output, 6);
+ */
+export async function runTask(dag: Dag, taskId: string, options: TaskRunOptions = {}): Promise<LocalTry> {
+  const { graph } = dag;
+  const task = taskOf(dag, taskId);
+  const clock = clockOf(options.now, graph.zone);
+  const interval = intervalOf(graph, options, clock);
+  const context = contextOf(graph, interval, options);
+  const inputs = inputsOf(dag, task, options.inputs ?? {});
+  const log: LogLine[] = [];
+  const begin = async () => {
+    const running = startTry({
+      context: { ...context, taskId, try: options.try ?? 1, maxTries: task.retries + 1 },
+      body: dag.bodyOf(taskId)!,
+      inputs,
+      timeoutMs: task.executionTimeoutMs,
+      graceMs: options.graceMs ?? GRACE_MS,
+      connection: options.connection ?? noConnection,
+      log: (level, text) => {
+        const line = { at: clock(), level, text };
+        log.push(line);
+        options.log?.(taskId, line);
+      },
+    });
+    const stop = (): void => running.stop("the local run was cancelled");
+    options.signal?.addEventListener("abort", stop, { once: true });
+    if (options.signal?.aborted === true) stop();
+    return await running.outcome.finally(() => options.signal?.removeEventListener("abort", stop));
+  };
+  const outcome = await (options.now === undefined ? begin() : withClock(clock, begin));
+  return {
+    dagId: graph.dagId,
+    taskId,
+    runId: context.runId,
+    state: outcome.kind === "requeued" ? "cancelled" : outcome.kind,
+    dataInterval: { start: new Date(interval.startAt), end: new Date(interval.endAt) },
+    output: outcome.kind === "success" ? outcome.output : undefined,
+    error: "error" in outcome ? outcome.error : null,
+    message: "message" in outcome && outcome.message !== "" ? outcome.message : null,
+    log,
+  };
+}
+
+/**
+ * The task's `templates` as its body would get them.
+ *
+ * @example
+ * await renderTask(sales, "load", { logicalAt: "2026-05-09" }); // { path: "s3://sales/2026-05-09" }
+ */
+export async function renderTask(
+  dag: Dag,
+  taskId: string,
+  options: Omit<TaskRunOptions, "inputs" | "log" | "connection" | "signal" | "graceMs"> = {},
+): Promise<Readonly<Record<string, unknown>>> {
+  const { graph } = dag;
+  const task = taskOf(dag, taskId);
+  const interval = intervalOf(graph, options, clockOf(options.now, graph.zone));
+  const data = {
+    ...contextOf(graph, interval, options),
+    taskId,
+    try: options.try ?? 1,
+    maxTries: task.retries + 1,
+  };
+  const services = { log: () => undefined, signal: new AbortController().signal, connection: noConnection };
+  return (await dag.ready(taskId, makeContext(data, {}, services))).templates;
+}
+
+function taskOf({ graph }: Dag, taskId: string): SerialTask {
+  const task = graph.tasks.find(({ id }) => id === taskId);
+  if (task !== undefined) return task;
+  const ids = graph.tasks.map(({ id }) => id);
+  const inGroup = ids.filter((id) => id.endsWith(`.${taskId}`));
+  const hint =
+    inGroup.length > 0
+      ? `; did you mean ${inGroup.map((id) => JSON.stringify(id)).join(" or ")}?`
+      : didYouMean(taskId, ids) || `; it has ${ids.join(", ")}`;
+  throw new NotFound("no_task", `dag "${graph.dagId}" has no task ${JSON.stringify(taskId)}${hint}`);
+}
+
+/** As they would arrive, each a copy; under `all_success` none may be missing. */
+function inputsOf(
+  { graph }: Dag,
+  task: SerialTask,
+  given: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  const where = `dag "${graph.dagId}", task "${task.id}"`;
+  const names = Object.keys(task.inputs);
+  for (const name of Object.keys(given)) {
+    if (names.includes(name)) continue;
+    const hint =
+      didYouMean(name, names) || (names.length === 0 ? "; it has none" : `; it has ${names.join(", ")}`);
+    throw new Refused("unknown_input", `${where} has no input ${JSON.stringify(name)}${hint}`);
+  }
+  const missing = names.filter((name) => given[name] === undefined);
+  if (missing.length > 0 && task.triggerRule === "all_success") {
+    const list = missing.map(
+      (name) => `"${name}" (the output of task "${graph.tasks[task.inputs[name]!]!.id}")`,
+    );
+    throw new Refused("input_missing", `${where} reads ${list.join(", ")}: give a value for each`);
+  }
+  return Object.fromEntries(
+    names
+      .filter((name) => given[name] !== undefined)
+      .map((name) => [name, asJson(`input "${name}"`, given[name])]),
+  );
+}
