@@ -25,7 +25,7 @@ export type {
   ParamsSchema,
   Rendered,
   Schedule,
-  Step,
+  TaskOrGroup,
   TaskBody,
   TaskContext,
   TaskDefaults,

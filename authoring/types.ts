@@ -7,7 +7,7 @@ declare const OUTPUT: unique symbol;
 declare const GROUP: unique symbol;
 
 /** What `before` and `after` take: tasks and groups. */
-export type Step = TaskRef<unknown> | GroupRef<unknown>;
+export type TaskOrGroup = TaskRef<unknown> | GroupRef<unknown>;
 
 /**
  * A task as others refer to it: inert, and typed by what its body returns. Pass it in `inputs` to read its output,
@@ -21,9 +21,9 @@ export interface TaskRef<out T> {
   readonly id: string;
   readonly dagId: string;
   /** These wait for this task; of a group, the tasks it begins with. Returns this task. */
-  readonly before: (...later: readonly Step[]) => TaskRef<T>;
+  readonly before: (...later: readonly TaskOrGroup[]) => TaskRef<T>;
   /** This task waits for these; of a group, for the tasks it ends with. Returns this task. */
-  readonly after: (...earlier: readonly Step[]) => TaskRef<T>;
+  readonly after: (...earlier: readonly TaskOrGroup[]) => TaskRef<T>;
   /** These exist for the compiler only: its output, and that it is no group. */
   readonly [OUTPUT]?: T;
   readonly [GROUP]?: never;
@@ -45,9 +45,9 @@ export interface GroupRef<out R> {
   /** What the group's function returned: the way out for references that are made inside. */
   readonly returned: R;
   /** These wait for all of the group. Returns this group. */
-  readonly before: (...later: readonly Step[]) => GroupRef<R>;
+  readonly before: (...later: readonly TaskOrGroup[]) => GroupRef<R>;
   /** All of the group waits for these. Returns this group. */
-  readonly after: (...earlier: readonly Step[]) => GroupRef<R>;
+  readonly after: (...earlier: readonly TaskOrGroup[]) => GroupRef<R>;
   /** Exists for the compiler only. */
   readonly [GROUP]?: true;
 }
@@ -138,7 +138,7 @@ export interface TaskOptions<
   /** Upstream tasks whose outputs the body reads, by name. */
   readonly inputs?: I | undefined;
   /** Upstream tasks, and groups of them, to wait for without reading their outputs. */
-  readonly after?: readonly Step[] | undefined;
+  readonly after?: readonly TaskOrGroup[] | undefined;
   /** Which states of the upstream tasks let this one run. Default `"all_success"`. */
   readonly triggerRule?: Rule | undefined;
   /** Texts with `{{ ds }}` and the like, rendered for each try into the body's `templates`. Default none. */

@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { dag, task, taskGroup } from "../../authoring/index.ts";
 import type { Dag, GroupRef, TaskRef } from "../../authoring/index.ts";
@@ -177,6 +178,62 @@ describe("A1: task groups", () => {
     });
     expect(edgesOf(made)["g999.c"]).toEqual(["g998.a", "g998.b", "g998.c"]);
   });
+});
+
+/** Tasks and groups as a tree: a number is a task, a list a group of what is in it. */
+type Tree = number | readonly Tree[];
+const trees = fc.letrec<{ tree: Tree; group: readonly Tree[] }>((tie) => ({
+  tree: fc.oneof({ depthSize: "small", withCrossShrink: true }, fc.constant(0), tie("group")),
+  group: fc.array(tie("tree"), { minLength: 1, maxLength: 4 }),
+})).group;
+
+describe("A1: order with groups, over random DAGs", () => {
+  test("all of the later waits for all of the earlier, and nothing is ordered that need not be", () => {
+    fc.assert(
+      fc.property(trees, fc.array(fc.tuple(fc.nat(), fc.nat()), { maxLength: 12 }), (tree, picks) => {
+        /** Each with the ids of the tasks in it, by order of definition. */
+        const steps: { ref: TaskRef<unknown> | GroupRef<unknown>; tasks: string[] }[] = [];
+        const pairs: [string[], string[]][] = [];
+        const made = inDag(() => {
+          const define = (node: Tree): string[] => {
+            const id = `n${steps.length}`;
+            const at = steps.push({ ref: undefined as never, tasks: [] }) - 1;
+            const inside: string[] = [];
+            const ref =
+              typeof node === "number"
+                ? task(id, nothing)
+                : taskGroup(id, { prefix: false }, () => void inside.push(...node.flatMap(define)));
+            steps[at] = { ref, tasks: typeof node === "number" ? [id] : inside };
+            return steps[at].tasks;
+          };
+          tree.forEach(define);
+          for (const [a, b] of picks) {
+            const [from, to] = [steps[a % steps.length]!, steps[b % steps.length]!];
+            // Only forwards and between strangers: anything else is a circle.
+            const isForward = from.tasks.every((id) => to.tasks.every((other) => rank(id) < rank(other)));
+            if (!isForward) continue;
+            from.ref.before(to.ref);
+            pairs.push([from.tasks, to.tasks]);
+          }
+        });
+        const edges = edgesOf(made);
+        const before = new Map<string, Set<string>>();
+        for (const { id } of made.graph.tasks) {
+          before.set(id, new Set(edges[id]!.flatMap((up) => [up, ...before.get(up)!])));
+        }
+        for (const [from, to] of pairs) {
+          for (const later of to) expect([...before.get(later)!]).toEqual(expect.arrayContaining(from));
+        }
+        for (const { id } of made.graph.tasks) {
+          for (const up of edges[id]!) {
+            expect(pairs.some(([from, to]) => from.includes(up) && to.includes(id))).toBe(true);
+          }
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+  const rank = (id: string): number => Number(id.slice(1));
 });
 
 describe("A1: errors of groups name DAG and group and what to do", () => {

@@ -259,7 +259,7 @@ test("the public names", () => {
   expect(Object.keys(testing).sort()).toEqual(["connectionsFrom", "renderTask", "runDag", "runTask"]);
   expect(namesIn("index.ts")).toEqual(
     "AnyParams Dag DagId DagOptions DagTools DateInput Duration GroupOptions GroupRef InputValues Inputs Log NotJson Output " +
-      "ParamsOf ParamsSchema Rendered Schedule Step TaskBody TaskContext TaskDefaults TaskGroupOf TaskOf TaskOptions " +
+      "ParamsOf ParamsSchema Rendered Schedule TaskBody TaskContext TaskDefaults TaskGroupOf TaskOf TaskOptions TaskOrGroup " +
       "TaskRef Template Templates TriggerRule dag fail skip task taskGroup",
   );
   expect(namesIn("testing.ts")).toBe(

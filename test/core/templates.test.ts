@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { compileTemplate, type TemplateValues } from "../../core/templates.ts";
 
@@ -77,6 +78,40 @@ describe("A2: templates have Airflow's names", () => {
   test("a rendered value is not rendered again", () => {
     const nested = { ...values, conf: { text: "{{ ds }}" } };
     expect(compileTemplate("{{ conf.text }}", { params: null }, "x")(nested)).toBe("{{ ds }}");
+  });
+});
+
+describe("A2: templates, over random texts", () => {
+  test("a text without braces is itself; any other gives a text or an error of ours", () => {
+    const pieces = fc.constantFrom(
+      "{{",
+      "}}",
+      "{%",
+      "{",
+      "}",
+      "|",
+      "'",
+      '"',
+      " ",
+      "ds",
+      "params",
+      ".region",
+      "[0]",
+      "ts",
+    );
+    fc.assert(
+      fc.property(fc.array(fc.oneof(pieces, fc.string({ maxLength: 3 }))), (parts) => {
+        const text = parts.join("");
+        try {
+          const rendered = render(text);
+          expect(typeof rendered).toBe("string");
+          if (!text.includes("{{")) expect(rendered).toBe(text);
+        } catch (error) {
+          expect(["bad_template", "template_unset"]).toContain((error as { code?: unknown }).code);
+        }
+      }),
+      { numRuns: 2000 },
+    );
   });
 });
 
