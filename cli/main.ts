@@ -4,6 +4,7 @@ import { dagCommands } from "./dags.ts";
 import { fail } from "./output.ts";
 import { poolCommands } from "./pools.ts";
 import { runCommands } from "./runs.ts";
+import { taskCommands } from "./tasks.ts";
 import { validateCommand } from "./validate.ts";
 import { VERSION } from "./version.ts";
 
@@ -71,6 +72,7 @@ export function createProgram(): Command {
     .description("bring the schema up to date")
     .action(async () => await (await processes()).migrateDatabase(readConfig()));
   dagCommands(program);
+  taskCommands(program);
   runCommands(program);
   poolCommands(program);
   validateCommand(program);

@@ -5,7 +5,7 @@ import { MeridianError, Refused } from "../core/errors.ts";
 import { linkPackages } from "../platform/code-folder.ts";
 import { readConfig, type Config } from "../platform/config.ts";
 import type { FileReport } from "../processor/validate.ts";
-import { projectOf } from "./dags.ts";
+import { projectOf } from "./dag-files.ts";
 
 /** An import that takes longer is felt by whoever saves the file, and by each worker thread. */
 const BUDGET_MS = 5_000;

@@ -121,7 +121,9 @@ export async function loadDags(file: string, home: string): Promise<readonly Dag
   }
   const { hash, code, map } = bundled.bundle;
   return await withImportFolder(home, async (importFolder) => {
-    const module = await writeBundle(importFolder, hash, code, rooted(map, folder));
+    // In the code itself: a debugger reads it when the folder is gone already.
+    const inline = `//# sourceMappingURL=data:application/json;base64,${Buffer.from(rooted(map, folder)).toString("base64")}`;
+    const module = await writeBundle(importFolder, hash, `${code}\n${inline}\n`, null);
     return await collect(() => import(pathToFileURL(module).href));
   });
 }
