@@ -72,7 +72,10 @@ export class ImportChild {
     this.#ready = new Promise<void>((resolve, reject) => {
       const late = setTimeout(() => reject(new Error(`no answer within ${START_MS} ms`)), START_MS);
       this.#process.once("error", reject);
-      this.#process.once("close", () => reject(new Error(this.#output.trim() || "ended at once")));
+      this.#process.once("close", () => {
+        clearTimeout(late);
+        reject(new Error(this.#output.trim() || "ended at once"));
+      });
       this.#process.on("message", (reply: ImportReply) => {
         clearTimeout(late);
         if (reply.kind === "ready") resolve();

@@ -4,7 +4,9 @@ import { missingPackage } from "./missing-package.ts";
 import type { RawError } from "./protocol.ts";
 import type { Bundle, FileError } from "./types.ts";
 
-const FRAME = /^\s+at .*?\(?((?:file:\/\/)?[^\s()]+):(\d+):(\d+)\)?$/;
+/** `at name (path:line:column)`, or without the name and the brackets. A path may hold spaces and brackets. */
+const FRAME =
+  /^\s+at (?:.*? \((?<path>.+):(?<line>\d+):(?<column>\d+)\)|(?:async )?(?<bare>.+):(?<l>\d+):(?<c>\d+))$/;
 
 /**
  * An error of imported code in terms of the author's files. The child's stack is mapped already; what is left is to
@@ -34,13 +36,15 @@ export function sourceError(
       if (!/^\s+at /.test(line)) lines.push(tidy(line));
       continue;
     }
-    const source = sourceOf(frame[1]!, folder);
+    const { path, line: at, column, bare, l, c } = frame.groups!;
+    const shown = (path ?? bare)!;
+    const source = sourceOf(shown, folder);
     if (!sources.has(source)) {
-      if (isForeign(frame[1]!)) lines.push(line);
+      if (isForeign(shown)) lines.push(line);
       continue;
     }
-    lines.push(line.replace(frame[1]!, source));
-    place ??= { file: source, line: Number(frame[2]), column: Number(frame[3]) };
+    lines.push(line.replace(shown, () => source));
+    place ??= { file: source, line: Number(at ?? l), column: Number(column ?? c) };
   }
   return { code: raw.code, message, stack: lines.join("\n"), ...place };
 }

@@ -1,0 +1,210 @@
+import { execFile, execFileSync } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { dagText, makeWorkplace, type Workplace } from "../processor/support.ts";
+
+const MERIDIAN = fileURLToPath(new URL("../../cli/meridian.mjs", import.meta.url));
+
+let place: Workplace;
+/** The working folder: the project, with its DAGs in `dags`. */
+let project: string;
+beforeEach(() => {
+  place = makeWorkplace();
+  project = dirname(place.folder);
+  mkdirSync(join(project, "node_modules"));
+});
+afterEach(() => place.remove());
+
+interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs `meridian validate` in the project; no server and no database is named. */
+const validate = async (...args: string[]): Promise<Ended> =>
+  await new Promise((resolve) => {
+    const env = { PATH: process.env["PATH"], HOME: process.env["HOME"] };
+    execFile(
+      process.execPath,
+      [MERIDIAN, "validate", ...args],
+      { cwd: project, env },
+      (error, stdout, stderr) => {
+        resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
+      },
+    );
+  });
+
+/** `[file, line, code]` of each error. */
+async function problems(...args: string[]): Promise<[string, number | null, string][]> {
+  const { stdout } = await validate("--output", "json", ...args);
+  const { files } = JSON.parse(stdout) as {
+    files: { problems: { file: string; line: number | null; code: string }[] }[];
+  };
+  return files.flatMap((one) =>
+    one.problems.map(({ file, line, code }): [string, number | null, string] => [file, line, code]),
+  );
+}
+
+test(
+  "A15, K60, K62, K64: every kind of problem, with the author's line, each in its own file",
+  { timeout: 120_000 },
+  async () => {
+    const withTasks = (id: string, body: string) =>
+      `import { dag, task } from "meridian";\nimport { z } from "zod";\nvoid z;\n${body.replace("$", `dag("${id}", {}, () => {`)}\n`;
+    mkdirSync(join(project, "node_modules/chatty"), { recursive: true });
+    writeFileSync(
+      join(project, "node_modules/chatty/index.js"),
+      'require("node:net").connect(9, "127.0.0.1").on("error", () => {});\n',
+    );
+    writeFileSync(
+      join(project, "node_modules/chatty/package.json"),
+      '{ "name": "chatty", "version": "1.0.0" }',
+    );
+    const files: Record<string, string> = {
+      "budget.ts": `${dagText("budget")}const until = performance.now() + 3_000;\nwhile (performance.now() < until);\n`,
+      "clock.ts": dagText("clock", "{ startDate: new Date() }"),
+      "cycle.ts": withTasks(
+        "cycle",
+        '$\n  const a = task("a", () => 1);\n  const b = task("b", { after: [a] }, () => 2);\n  b.before(a);\n});',
+      ),
+      "exit.ts": `${dagText("exit")}process.exit(0);\n`,
+      "good.ts": dagText("good"),
+      "network.ts": `${dagText("network")}await fetch("http://127.0.0.1:9/");\n`,
+      "no_dag.ts": 'const dag = (text: string): string => text;\nexport default dag("x");\n',
+      "option.ts": `import { dag, task } from "meridian";\ndag("option", {}, () => {\n  task("t", { retires: 2 }, () => 1);\n});\n`,
+      "package.ts": `import "chatty";\n${dagText("package")}`,
+      "random.ts": dagText("random", "{ description: String(Math.random()) }"),
+      "syntax.ts": `${dagText("syntax")}const = 1;\n`,
+      "throws.ts": `${dagText("throws")}\nthrow new TypeError("no");\n`,
+      "twice_a.ts": dagText("twice"),
+      "twice_b.ts": `// One line down.\n${dagText("twice")}`,
+      "upstream.ts": `import { dag, task, type TaskRef } from "meridian";
+const lost: TaskRef<number>[] = [];
+dag("one", {}, () => void lost.push(task("t", () => 1)));
+dag("two", {}, () => {
+  task("u", { after: lost }, () => 2);
+});
+`,
+    };
+    for (const [path, text] of Object.entries(files)) place.write(path, text);
+    expect(await problems("--budget-ms", "2500")).toEqual([
+      ["dags/budget.ts", null, "import_budget"],
+      ["dags/clock.ts", 2, "clock_at_import"],
+      ["dags/cycle.ts", 4, "cycle"],
+      ["dags/exit.ts", null, "import_exit"],
+      ["dags/network.ts", 5, "network_at_import"],
+      ["dags/no_dag.ts", null, "no_dag"],
+      ["dags/option.ts", 3, "unknown_option"],
+      ["dags/package.ts", null, "network_at_import"],
+      ["dags/random.ts", 2, "random_at_import"],
+      ["dags/syntax.ts", 5, "bundle_failed"],
+      ["dags/throws.ts", 6, "TypeError"],
+      ["dags/twice_a.ts", 2, "duplicate_dag"],
+      ["dags/twice_b.ts", 3, "duplicate_dag"],
+      ["dags/upstream.ts", 5, "foreign_upstream"],
+    ]);
+
+    const text = await validate("dags/clock.ts", "dags/good.ts", "dags/no_dag.ts");
+    expect(text.code).toBe(1);
+    expect(text.stdout.split("\n")[0]).toMatch(
+      /^dags\/clock\.ts:2:\d+ {2}error {2}new Date\(\) at import: .* \(clock_at_import\)$/,
+    );
+    expect(text.stdout).toMatch(/^3 files, 1 DAG: 1 error, 1 warning$/m);
+
+    const fine = await validate("dags/good.ts", "dags/no_dag.ts");
+    expect([fine.code, fine.stderr], "a warning is no error").toEqual([0, ""]);
+  },
+);
+
+test(
+  "A15: annotations are GitHub's commands, and nothing else on stdout; other folders work",
+  { timeout: 60_000 },
+  async () => {
+    const error = 'throw new Error("50%\\nof it: a, b");\n';
+    place.write("../team dags/odd,name.ts", `${dagText("odd")}${error}`);
+    const { code, stdout, stderr } = await validate("team dags", "--output", "annotations");
+    expect(code).toBe(1);
+    expect(stdout).toBe(
+      "::error file=team dags/odd%2Cname.ts,line=5,col=7,title=Error::50%25%0Aof it: a, b\n",
+    );
+    expect(stderr).toBe("1 file, 0 DAGs: 1 error, 0 warnings\n");
+  },
+);
+
+test("A15: what is called wrongly ends with 2", { timeout: 60_000 }, async () => {
+  mkdirSync(join(project, "empty"));
+  place.write("x.py", "dag(1)\n");
+  for (const [args, message] of [
+    [["nothing.ts"], "nothing.ts does not exist"],
+    [["empty"], "no DAG file below empty"],
+    [["dags/x.py"], "dags/x.py is no DAG file"],
+    [["--output", "xml"], "expected text, json, annotations"],
+    [["--budget-ms", "0"], "expected a whole number of milliseconds from 1"],
+    [["--bugdet-ms", "1"], "unknown option"],
+  ] as const) {
+    const { code, stderr } = await validate(...args);
+    expect({ args, code, stderr }).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(message) as string,
+    });
+  }
+});
+
+test(
+  "A15: --changed-since takes what changed since the branch began, and what imports it",
+  { timeout: 120_000 },
+  async () => {
+    const git = (...args: string[]) =>
+      execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@b", "-C", project, ...args], {
+        stdio: "pipe",
+      }).toString();
+    const uses = (id: string) => `import { rate } from "./lib/rate.ts";\n${dagText(id, "{}", "() => rate")}`;
+    place.write("../.gitignore", "node_modules\n.meridian\n");
+    place.write("lib/rate.ts", "export const rate = 1;\n");
+    place.write("uses.ts", uses("uses"));
+    place.write("calm.ts", dagText("calm"));
+    place.write("renamed.ts", dagText("renamed"));
+    place.write("ours.ts", dagText("ours"));
+    git("init", "-q", "-b", "main");
+    git("add", ".");
+    git("commit", "-qm", "first");
+    git("checkout", "-qb", "topic");
+    const checked = async (...args: string[]) => {
+      const { stdout, code } = await validate("--output", "json", "--changed-since", "main", ...args);
+      const { files } = JSON.parse(stdout) as { files: { file: string; problems: { code: string }[] }[] };
+      return { code, files: files.map((one) => [one.file, ...one.problems.map((problem) => problem.code)]) };
+    };
+    expect(await checked()).toEqual({ code: 0, files: [] });
+
+    place.write("lib/rate.ts", "export const rate = 2;\n");
+    git("commit", "-qam", "rate");
+    git("mv", "dags/renamed.ts", "dags/new_name.ts");
+    // Not committed, and of an id that a file has which did not change.
+    place.write("fresh.ts", dagText("calm"));
+    git("checkout", "-q", "main");
+    git("checkout", "-q", "topic");
+    expect(await checked()).toEqual({
+      code: 1,
+      files: [["dags/fresh.ts", "duplicate_dag"], ["dags/new_name.ts"], ["dags/uses.ts"]],
+    });
+    place.unlink("fresh.ts");
+
+    // What came to main meanwhile is not this branch's.
+    git("stash", "-q");
+    git("checkout", "-q", "main");
+    place.write("ours.ts", dagText("ours", "{}", "() => 2"));
+    git("commit", "-qam", "of main");
+    git("checkout", "-q", "topic");
+    expect((await checked()).files).toEqual([["dags/uses.ts"]]);
+    place.write("../package-lock.json", "{}");
+    expect((await checked()).files).toHaveLength(4);
+    const wrong = await validate("--changed-since", "no-such-branch");
+    expect([wrong.code, wrong.stderr]).toEqual([
+      2,
+      expect.stringContaining("--changed-since no-such-branch: git says"),
+    ]);
+  },
+);
