@@ -11,11 +11,8 @@ export interface Say {
 }
 
 export function sayChanges(diff: Pick<VersionDiff, "dag" | "groups" | "tasks" | "edges">): Say[] {
-  const dag = diff.dag.map((field): Say => ({
-    change: changeOf(field),
-    what: "DAG",
-    fields: [sayField(field)],
-  }));
+  const dag: Say[] =
+    diff.dag.length === 0 ? [] : [{ change: "changed", what: "DAG", fields: diff.dag.map(sayField) }];
   const named = (kind: string, parts: VersionDiff["tasks"]): Say[] =>
     parts.map(({ id, change, fields }) => ({ change, what: `${kind} ${id}`, fields: fields.map(sayField) }));
   const edges = diff.edges.map(({ from, to, change, fields }): Say => ({
@@ -24,10 +21,6 @@ export function sayChanges(diff: Pick<VersionDiff, "dag" | "groups" | "tasks" | 
     fields: fields.map(sayField),
   }));
   return [...dag, ...named("group", diff.groups), ...named("task", diff.tasks), ...edges];
-}
-
-function changeOf({ before, after }: FieldChange): Say["change"] {
-  return before === undefined ? "added" : after === undefined ? "removed" : "changed";
 }
 
 function sayField({ field, before, after }: FieldChange): Say["fields"][number] {

@@ -11,6 +11,7 @@ import { Notice } from "../ui/notice.tsx";
 import { DiffView } from "./diff-view.tsx";
 import { useVersion, useVersions } from "./queries.ts";
 import { Source } from "./source.tsx";
+import "../graph/run-pick.css";
 import "./code.css";
 
 interface Props {

@@ -4,13 +4,14 @@ import type { RunDetail } from "../../../api/contracts.ts";
 import type { DagView } from "../routing/route.ts";
 import { formatDay, formatDuration } from "../time/format.ts";
 import { useZone } from "../time/zone.tsx";
-import { axisOf } from "./axis.ts";
+import { axisOf, type AxisTick } from "./axis.ts";
 import { ChartRow, type Scale } from "./chart-row.tsx";
 import type { Row, Span } from "./rows.ts";
 
 const ROW_HEIGHT = 28;
 /** A tick's text with its seconds, and some air. */
 const TICK_WIDTH = 96;
+const DIGIT_WIDTH = 7.5;
 const USUAL_WIDTH = 900;
 
 interface Props {
@@ -38,6 +39,8 @@ export function Chart({ run, rows, view, now, span }: Props) {
   const to = span.to + (span.to - span.from) * 0.02;
   const scale: Scale = { from: span.from, to };
   const ticks = axisOf(scale.from, scale.to, zone, Math.max(2, Math.floor(width / TICK_WIDTH)));
+  const fits = ({ at, text }: AxisTick): boolean =>
+    ((scale.to - at) / (scale.to - scale.from)) * width > text.length * DIGIT_WIDTH + 8;
   const percent = (at: number): string => `${((at - scale.from) / (scale.to - scale.from)) * 100}%`;
 
   const onKeyDown = (event: KeyboardEvent<HTMLElement>): void => {
@@ -64,7 +67,7 @@ export function Chart({ run, rows, view, now, span }: Props) {
           {formatDay(span.from, zone)} · {zone} · {formatDuration(span.to - span.from)}
         </div>
         <div className="gantt-axis" ref={head} aria-hidden="true">
-          {ticks.map((tick) => (
+          {ticks.filter(fits).map((tick) => (
             <span key={tick.at} className="tick small" style={{ left: percent(tick.at) }}>
               {tick.text}
             </span>

@@ -1,6 +1,7 @@
 /** A run as rows with bars over time: groups, tasks, and the instances of mapped tasks. Pure. */
 import type { Cell, Graph, RunDetail, Try } from "../../../api/contracts.ts";
 import type { TaskState, TryState } from "../../../core/states.ts";
+import { nameWithin } from "../graph/tree.ts";
 import { loudest } from "../grid/model.ts";
 
 export interface GroupRow {
@@ -65,7 +66,7 @@ export function rowsOf(
         kind: "group",
         key: `group ${node.id}`,
         id: node.id,
-        label: group === undefined || group.label === "" ? node.id : group.label,
+        label: nameWithin(node.id, group?.label ?? "", group?.parent ?? null),
         depth,
         folded: folded.includes(node.id),
         cells: inside,
@@ -108,7 +109,7 @@ function treeOf(
       group.taskIds.push(task.id);
       level = group.children;
     }
-    level.push({ kind: "task", id: task.id, label: task.label === "" ? task.id : task.label });
+    level.push({ kind: "task", id: task.id, label: nameWithin(task.id, task.label, task.group) });
   }
   return top;
 }

@@ -12,7 +12,8 @@ import { useCallback, useEffect, useMemo, useRef, useState, type KeyboardEvent }
 import type { Graph } from "../../../api/contracts.ts";
 import type { DagView } from "../routing/route.ts";
 import { changeView } from "../routing/use-route.ts";
-import { layOut, type Layout } from "./layout.ts";
+import { recall, remember } from "../ui/remembered.ts";
+import { layOut, type Flow, type Layout } from "./layout.ts";
 import { centresOf, neighbour, type Arrow } from "./moves.ts";
 import {
   GraphLifeContext,
@@ -26,10 +27,15 @@ import type { ItemState } from "./states.ts";
 import { groupKey, sightOf, taskKey } from "./tree.ts";
 import { ZoomButtons } from "./zoom-buttons.tsx";
 
-const NODE_TYPES = { task: TaskBox, group: GroupBox };
+/** React Flow dresses the type `group` by itself, so ours has another name. */
+const NODE_TYPES = { task: TaskBox, tasks: GroupBox };
 const LEAST_ZOOM = 0.02;
 /** Below this, words cannot be read, and nodes are blocks of colour. */
 const FAR = 0.4;
+/** From here on a graph is shown whole at first. */
+const READABLE = 0.55;
+const NEAR = 0.8;
+const MARGIN = 24;
 const ARROWS: ReadonlySet<string> = new Set(["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"]);
 
 interface Props {
@@ -62,7 +68,8 @@ function Canvas({ graph, view, states }: Props) {
   const flow = useReactFlow();
   // By its text: each answer of the API is a new object, mostly the same graph.
   const shape = JSON.stringify([graph.groups, graph.tasks, graph.edges, view.folded]);
-  const layout = useMemo(() => layOut(sightOf(graph, new Set(view.folded))), [shape]);
+  const [direction, setDirection] = useState<Flow>(recall("flow") === "down" ? "down" : "right");
+  const layout = useMemo(() => layOut(sightOf(graph, new Set(view.folded)), direction), [shape, direction]);
   const centres = useMemo(() => centresOf(layout.placed), [layout]);
   const picked = pickedKey(view);
   const nodes = useMemo(() => nodesOf(layout), [layout]);
@@ -72,7 +79,7 @@ function Canvas({ graph, view, states }: Props) {
   const far = useStore((store) => store.transform[2] < FAR);
   const find = view.tasks.toLowerCase();
 
-  const seeFirst = useFirstSight(layout, centres, picked);
+  useFirstSight(layout, direction, centres, picked);
   useSought(layout, centres, find);
 
   const onFold = useCallback(
@@ -90,8 +97,8 @@ function Canvas({ graph, view, states }: Props) {
   }, []);
   const entry = [focused, picked].find((key) => key !== null && centres.has(key)) ?? nodes[0]?.id ?? null;
   const life = useMemo<GraphLife>(
-    () => ({ states, picked, entry, wanted, find, onPick: pick, onFold, onFocus }),
-    [states, picked, entry, wanted, find, onFold, onFocus],
+    () => ({ states, picked, flow: direction, entry, wanted, find, onPick: pick, onFold, onFocus }),
+    [states, picked, direction, entry, wanted, find, onFold, onFocus],
   );
 
   const onKeyDown = (event: KeyboardEvent<HTMLElement>): void => {
@@ -105,7 +112,7 @@ function Canvas({ graph, view, states }: Props) {
     }
     if (!ARROWS.has(event.key)) return;
     event.preventDefault();
-    const next = neighbour(layout, centres, key, event.key as Arrow);
+    const next = neighbour(layout, centres, key, event.key as Arrow, direction);
     if (next === null) return;
     setWanted(next);
     const { x, y } = centres.get(next)!;
@@ -119,7 +126,6 @@ function Canvas({ graph, view, states }: Props) {
           nodes={nodes}
           edges={edges}
           nodeTypes={NODE_TYPES}
-          onInit={seeFirst}
           minZoom={LEAST_ZOOM}
           maxZoom={1.6}
           onlyRenderVisibleElements
@@ -130,47 +136,53 @@ function Canvas({ graph, view, states }: Props) {
           elementsSelectable={false}
           zoomOnDoubleClick={false}
           panOnScroll
+          zIndexMode="manual"
           proOptions={{ hideAttribution: true }}
         >
           <Background gap={24} />
         </ReactFlow>
-        <ZoomButtons />
+        <ZoomButtons
+          flow={direction}
+          onFlow={(next) => {
+            remember("flow", next);
+            setDirection(next);
+          }}
+        />
       </div>
     </GraphLifeContext>
   );
 }
 
-/** The whole picture if it can be read so; else its beginning, or what is picked. */
+/** The whole picture if it can be read so; else its beginning, or what is picked. Anew when the flow turns. */
 function useFirstSight(
   layout: Layout,
+  direction: Flow,
   centres: ReadonlyMap<string, { readonly x: number; readonly y: number }>,
   picked: string | null,
-): () => void {
+): void {
   const flow = useReactFlow();
   const width = useStore((store) => store.width);
   const height = useStore((store) => store.height);
-  const done = useRef(false);
-  const see = (): void => {
-    if (width === 0 || height === 0) return;
-    const fits = Math.min(width / (layout.width + 48), height / (layout.height + 48));
-    if (fits >= FAR) {
-      const zoom = Math.min(1, fits);
-      const x = (width - layout.width * zoom) / 2;
-      const y = (height - layout.height * zoom) / 2;
-      void flow.setViewport({ x, y, zoom });
+  const seen = useRef<Flow | null>(null);
+  useEffect(() => {
+    if (width === 0 || height === 0 || seen.current === direction) return;
+    seen.current = direction;
+    const fits = Math.min(1, width / (layout.width + 2 * MARGIN), height / (layout.height + 2 * MARGIN));
+    if (fits >= READABLE) {
+      const x = (width - layout.width * fits) / 2;
+      const y = (height - layout.height * fits) / 2;
+      void flow.setViewport({ x, y, zoom: fits });
       return;
     }
+    const zoom = NEAR;
     const first = picked === null ? undefined : centres.get(picked);
-    const start = centres.get(layout.placed[0]!.item.key)!;
-    if (first !== undefined) void flow.setCenter(first.x, first.y, { zoom: 0.8 });
-    else void flow.setViewport({ x: 24 - (start.x - 104) * 0.7, y: height / 2 - start.y * 0.7, zoom: 0.7 });
-  };
-  useEffect(() => {
-    if (width === 0 || height === 0 || done.current) return;
-    done.current = true;
-    see();
+    const root = layout.placed.find(({ item }) => item.kind === "task") ?? layout.placed[0]!;
+    const start = centres.get(root.item.key)!;
+    if (first !== undefined) void flow.setCenter(first.x, first.y, { zoom });
+    else if (direction === "right")
+      void flow.setViewport({ x: MARGIN, y: height / 2 - start.y * zoom, zoom });
+    else void flow.setViewport({ x: width / 2 - start.x * zoom, y: MARGIN, zoom });
   });
-  return see;
 }
 
 /** Goes to the first task that was searched for. */
@@ -202,8 +214,8 @@ function nodesOf({ placed }: Layout): (TaskNode | GroupNode)[] {
       ...(item.parent !== null && { parentId: item.parent }),
     };
     return item.kind === "task"
-      ? { ...base, type: "task", data: { item } }
-      : { ...base, type: "group", data: { item }, zIndex: -1 };
+      ? { ...base, type: "task", data: { item }, zIndex: 10 }
+      : { ...base, type: "tasks", data: { item }, zIndex: -1 };
   });
 }
 
@@ -215,7 +227,7 @@ function edgesOf({ links }: Layout, picked: string | null): Edge[] {
       source: from,
       target: to,
       className: lit ? "lit" : "",
-      zIndex: lit ? 2 : 1,
+      zIndex: lit ? 1 : 0,
       markerEnd: {
         type: MarkerType.ArrowClosed,
         width: 16,

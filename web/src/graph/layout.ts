@@ -20,19 +20,22 @@ export interface Layout {
   readonly height: number;
 }
 
-export const TASK_WIDTH = 208;
+/** Whether work flows to the right or downwards. */
+export type Flow = "right" | "down";
+
+export const TASK_WIDTH = 190;
 export const TASK_HEIGHT = 46;
 const FOLDED_HEIGHT = 58;
 /** Room for a group's head, and around what is in it. */
 const HEAD = 36;
 const PADDING = 14;
-const GAPS: Gaps = { across: 52, down: 14 };
+const GAPS: Gaps = { across: 42, down: 14 };
 /** dagre takes about 0.3 s over so many nodes of a level, and grows with their square. */
 const DAGRE_AT_MOST = 100;
 /** Up to so many without a link stand in one column. */
 const COLUMN_AT_MOST = 8;
 
-export function layOut({ items, links }: Sight): Layout {
+export function layOut({ items, links }: Sight, flow: Flow = "right"): Layout {
   const children = new Map<string | null, Item[]>();
   for (const item of items) {
     const known = children.get(item.parent);
@@ -53,7 +56,7 @@ export function layOut({ items, links }: Sight): Layout {
         height: height + HEAD + PADDING,
       };
     });
-    const spots = spotsOf(boxes, levels.get(parent) ?? []);
+    const spots = spotsOf(boxes, levels.get(parent) ?? [], flow);
     const shift = parent === null ? { x: 0, y: 0 } : { x: PADDING, y: HEAD };
     let width = 0;
     let height = 0;
@@ -97,11 +100,14 @@ function linksByLevel(items: readonly Item[], links: readonly Link[]): Map<strin
   return new Map([...levels].map(([level, known]) => [level, [...known.values()]]));
 }
 
-function spotsOf(boxes: readonly Box[], links: readonly Link[]): Map<string, Spot> {
+function spotsOf(boxes: readonly Box[], links: readonly Link[], flow: Flow): Map<string, Spot> {
   if (links.length === 0 && boxes.length > COLUMN_AT_MOST) return packed(boxes, GAPS);
-  if (boxes.length > DAGRE_AT_MOST) return layered(boxes, links, GAPS);
+  if (boxes.length > DAGRE_AT_MOST)
+    return flow === "right"
+      ? layered(boxes, links, GAPS)
+      : turned(layered(boxes.map(turnedBox), links, GAPS));
   const graph = new dagre.graphlib.Graph();
-  graph.setGraph({ rankdir: "LR", nodesep: GAPS.down, ranksep: GAPS.across });
+  graph.setGraph({ rankdir: flow === "right" ? "LR" : "TB", nodesep: GAPS.down, ranksep: GAPS.across });
   graph.setDefaultEdgeLabel(() => ({}));
   for (const { key, width, height } of boxes) graph.setNode(key, { width, height });
   for (const { from, to } of links) graph.setEdge(from, to);
@@ -112,4 +118,10 @@ function spotsOf(boxes: readonly Box[], links: readonly Link[]): Map<string, Spo
       return [key, { x: x - width / 2, y: y - height / 2 }];
     }),
   );
+}
+
+const turnedBox = ({ key, width, height }: Box): Box => ({ key, width: height, height: width });
+
+function turned(spots: ReadonlyMap<string, Spot>): Map<string, Spot> {
+  return new Map([...spots].map(([key, { x, y }]) => [key, { x: y, y: x }]));
 }

@@ -1,5 +1,5 @@
 /** Where an arrow key leads from a node: along the edges, and up and down among what stands in the same column. Pure. */
-import type { Layout, Placed } from "./layout.ts";
+import type { Flow, Layout, Placed } from "./layout.ts";
 
 export interface Centre {
   readonly x: number;
@@ -28,10 +28,12 @@ export function neighbour(
   centres: ReadonlyMap<string, Centre>,
   key: string,
   arrow: Arrow,
+  flow: Flow,
 ): string | null {
   const from = centres.get(key);
   if (from === undefined) return null;
-  const along = arrow === "ArrowRight" ? "from" : arrow === "ArrowLeft" ? "to" : null;
+  const [on, back] = flow === "right" ? ["ArrowRight", "ArrowLeft"] : ["ArrowDown", "ArrowUp"];
+  const along = arrow === on ? "from" : arrow === back ? "to" : null;
   const linked =
     along === null
       ? []
@@ -39,10 +41,13 @@ export function neighbour(
           .filter((link) => link[along] === key)
           .map((link) => link[along === "from" ? "to" : "from"]);
   const near = linked.toSorted(
-    (a, b) => Math.abs(centres.get(a)!.y - from.y) - Math.abs(centres.get(b)!.y - from.y),
+    (a, b) => aside(centres.get(a)!, from, flow) - aside(centres.get(b)!, from, flow),
   )[0];
   return near ?? inDirection(centres, key, from, arrow);
 }
+
+const aside = (a: Centre, b: Centre, flow: Flow): number =>
+  flow === "right" ? Math.abs(a.y - b.y) : Math.abs(a.x - b.x);
 
 /** The nearest that lies that way, more aside counting as farther. */
 function inDirection(
@@ -58,9 +63,9 @@ function inDirection(
     const dy = at.y - from.y;
     const ahead =
       arrow === "ArrowRight" ? dx : arrow === "ArrowLeft" ? -dx : arrow === "ArrowDown" ? dy : -dy;
-    const aside = arrow === "ArrowRight" || arrow === "ArrowLeft" ? Math.abs(dy) : Math.abs(dx);
+    const off = arrow === "ArrowRight" || arrow === "ArrowLeft" ? Math.abs(dy) : Math.abs(dx);
     if (other === key || ahead <= 1) continue;
-    const cost = ahead + 3 * aside;
+    const cost = ahead + 3 * off;
     if (cost < least) [best, least] = [other, cost];
   }
   return best;

@@ -3,6 +3,7 @@ import { Handle, Position, type Node, type NodeProps } from "@xyflow/react";
 import { createContext, memo, useContext, useEffect, useRef } from "react";
 import { StateWord, Mark } from "../states/state-mark.tsx";
 import { TASK_LOOK } from "../states/tables.ts";
+import type { Flow } from "./layout.ts";
 import { tallyOf, type ItemState } from "./states.ts";
 import type { GroupItem, TaskItem } from "./tree.ts";
 
@@ -11,6 +12,7 @@ export interface GraphLife {
   readonly states: ReadonlyMap<string, ItemState> | null;
   /** Key of what the details show. */
   readonly picked: string | null;
+  readonly flow: Flow;
   /** Key of the node that Tab reaches. */
   readonly entry: string | null;
   /** Key of the node that takes the focus once it is drawn. */
@@ -25,6 +27,7 @@ export interface GraphLife {
 export const GraphLifeContext = createContext<GraphLife>({
   states: null,
   picked: null,
+  flow: "right",
   entry: null,
   wanted: null,
   find: "",
@@ -34,7 +37,7 @@ export const GraphLifeContext = createContext<GraphLife>({
 });
 
 export type TaskNode = Node<{ readonly item: TaskItem }, "task">;
-export type GroupNode = Node<{ readonly item: GroupItem }, "group">;
+export type GroupNode = Node<{ readonly item: GroupItem }, "tasks">;
 
 /** Roving focus: Tab reaches one node, arrows go on from there. */
 function useNodeButton(key: string) {
@@ -58,11 +61,12 @@ function useNodeButton(key: string) {
   };
 }
 
-function Ends() {
+function Ends({ flow }: { readonly flow: Flow }) {
+  const [from, to] = flow === "right" ? [Position.Left, Position.Right] : [Position.Top, Position.Bottom];
   return (
     <>
-      <Handle type="target" position={Position.Left} isConnectable={false} />
-      <Handle type="source" position={Position.Right} isConnectable={false} />
+      <Handle type="target" position={from} isConnectable={false} />
+      <Handle type="source" position={to} isConnectable={false} />
     </>
   );
 }
@@ -78,9 +82,9 @@ export const TaskBox = memo(function TaskBox({ data: { item } }: NodeProps<TaskN
       <button
         {...button}
         className={`task-box${life.states === null ? "" : ` tone-${look.tone}`}${faded ? " faded" : ""}`}
-        aria-label={`Task ${item.label}${life.states === null ? "" : `: ${look.word}${count}`}`}
         title={item.label === item.id ? item.id : `${item.label} (${item.id})`}
       >
+        <span className="visually-hidden">Task </span>
         <span className="name">{item.label}</span>
         {life.states !== null && (
           <span className="state small">
@@ -88,11 +92,8 @@ export const TaskBox = memo(function TaskBox({ data: { item } }: NodeProps<TaskN
             {count}
           </span>
         )}
-        {life.states === null && item.label !== item.id && (
-          <span className="state small soft">{item.id}</span>
-        )}
       </button>
-      <Ends />
+      <Ends flow={life.flow} />
     </>
   );
 });
@@ -141,7 +142,7 @@ export const GroupBox = memo(function GroupBox({ data: { item } }: NodeProps<Gro
           </div>
         )}
       </div>
-      <Ends />
+      <Ends flow={life.flow} />
     </>
   );
 });

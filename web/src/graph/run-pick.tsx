@@ -5,6 +5,7 @@ import { changeView } from "../routing/use-route.ts";
 import { RUN_LOOK } from "../states/tables.ts";
 import { formatInstant } from "../time/format.ts";
 import { useZone } from "../time/zone.tsx";
+import "./run-pick.css";
 
 interface Props {
   readonly dag: DagDetail;

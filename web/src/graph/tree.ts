@@ -41,6 +41,12 @@ export interface Sight {
 export const taskKey = (id: string): string => `task ${id}`;
 export const groupKey = (id: string): string => `group ${id}`;
 
+/** What people read: the label, else the id without that of the group around it, which is there to see. */
+export function nameWithin(id: string, label: string, group: string | null): string {
+  if (label !== "") return label;
+  return group !== null && id.startsWith(`${group}.`) ? id.slice(group.length + 1) : id;
+}
+
 export function sightOf(
   graph: Pick<Graph, "groups" | "tasks" | "edges">,
   folded: ReadonlySet<string>,
@@ -64,7 +70,7 @@ export function sightOf(
       kind: "group",
       key: groupKey(group.id),
       id: group.id,
-      label: group.label === "" ? group.id : group.label,
+      label: nameWithin(group.id, group.label, group.parent),
       parent: nameOf(group.parent),
       folded: folded.has(group.id),
       taskIds: within.get(group.id) ?? [],
@@ -75,7 +81,7 @@ export function sightOf(
       kind: "task",
       key: taskKey(task.id),
       id: task.id,
-      label: task.label === "" ? task.id : task.label,
+      label: nameWithin(task.id, task.label, task.group),
       parent: nameOf(task.group),
       task,
     }));

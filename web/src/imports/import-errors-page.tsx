@@ -4,6 +4,7 @@ import { Link } from "../routing/link.tsx";
 import { dagPlace, goTo } from "../routing/use-route.ts";
 import { Relative } from "../time/when.tsx";
 import { Answer } from "../ui/answer.tsx";
+import { CopyButton } from "../ui/copy-button.tsx";
 import { Notice } from "../ui/notice.tsx";
 
 export function ImportErrorsPage({ file }: { readonly file: string | null }) {
@@ -57,22 +58,34 @@ function ErrorCard({ error, open }: { readonly error: ImportError; readonly open
           tried <Relative at={Date.parse(error.checkedAt)} />
         </span>
       </summary>
-      <pre className="block">
+      <pre className="block" tabIndex={0} aria-label={`Error of ${error.file}`}>
         {error.stack === null ? error.message : withStack(error.message, error.stack)}
       </pre>
-      {error.dagIds.length > 0 && (
-        <p className="soft small">
-          Still running from its last good version:{" "}
+      <p className="import-foot soft small">
+        <span>
+          {error.dagIds.length > 0 && "Still running from its last good version: "}
           {error.dagIds.map((dagId, at) => (
             <span key={dagId}>
               {at > 0 && ", "}
-              <Link to={dagPlace(dagId)}>{dagId}</Link>
+              <Link to={dagPlace(dagId)}>{dagId}</Link> (
+              <Link to={dagPlace(dagId, { show: "code" })}>its code</Link>)
             </span>
           ))}
-        </p>
-      )}
+        </span>
+        <span className="import-more">
+          <span>{error.code.replaceAll("_", " ")}</span>
+          <Link to={{ page: "files", search: error.file, withError: false }}>about the file</Link>
+          <CopyButton label="copy" text={() => textOf(error)} />
+        </span>
+      </p>
     </details>
   );
+}
+
+/** As one would send it to somebody. */
+function textOf(error: ImportError): string {
+  const place = error.line === null ? error.file : `${error.file}:${error.line}`;
+  return `${place}\n${error.stack === null ? error.message : withStack(error.message, error.stack)}`;
 }
 
 /** Stacks usually begin with the message. */

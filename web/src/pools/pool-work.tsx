@@ -30,9 +30,9 @@ interface Props {
 function WorkList({ title, items, total, empty }: Props) {
   return (
     <section aria-label={title}>
-      <h3>
+      <h2>
         {title} {items.length > 0 && <span className="number">{total ?? items.length}</span>}
-      </h3>
+      </h2>
       {items.length === 0 ? (
         <p className="soft small">{empty}</p>
       ) : (
