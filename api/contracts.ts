@@ -174,7 +174,10 @@ export const Cell = z
   .openapi("Cell");
 export type Cell = z.infer<typeof Cell>;
 
-/** A request for slots that has not been granted. `taskId` null: the run itself waits to begin. */
+/**
+ * A request for slots that has not been granted, or a try that has its slots and that no worker has taken up for 6 s.
+ * `taskId` null: the run itself waits to begin.
+ */
 export const Waiting = z
   .object({
     taskId: z.string().nullable(),
@@ -279,7 +282,10 @@ export const PoolWorkItem = z
     slots: z.int(),
     priority: z.int(),
     since: instant,
-    reason: z.string().nullable().openapi({ description: "Why it waits" }),
+    reason: z
+      .string()
+      .nullable()
+      .openapi({ description: "Why it waits, or holds its slots and does not begin" }),
   })
   .openapi("PoolWorkItem");
 export type PoolWorkItem = z.infer<typeof PoolWorkItem>;

@@ -39,5 +39,5 @@ const shapeItem = (row: PoolWorkRow): PoolWorkItem => ({
   slots: row.slots,
   priority: row.priority,
   since: iso(row.since),
-  reason: row.granted ? null : row.reason,
+  reason: row.granted && !row.not_begun ? null : row.reason,
 });

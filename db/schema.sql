@@ -200,6 +200,15 @@ create table app.task_try (
   constraint task_try_pkey PRIMARY KEY (run, task_id, map_index, try)
 ) partition by range (run);
 
+create table app.worker (
+  queue text not null,
+  worker text not null,
+  tries integer not null,
+  max_tries integer not null,
+  seen_at timestamp with time zone not null default app.now(),
+  constraint worker_pkey PRIMARY KEY (queue, worker)
+);
+
 CREATE OR REPLACE FUNCTION app.advance(p_runs bigint[], p_records jsonb, p_requests jsonb)
  RETURNS TABLE(undecided boolean, grants jsonb)
  LANGUAGE plpgsql

@@ -24,6 +24,7 @@ import type { LogStore } from "../platform/logs/store.ts";
 import type { ObjectStore } from "../platform/objects/store.ts";
 import { createDueRuns } from "../schedules/create-runs.ts";
 import { workflowBundle } from "./bundle.ts";
+import { startPresence } from "./presence.ts";
 import { createReconciler } from "./reconciler.ts";
 import { workerTuning } from "./tuning.ts";
 
@@ -51,6 +52,7 @@ const ADMISSION_MS = 1_000;
 /** Starts pollers for each queue profile, the runner threads and the loops; all end with `life`, draining first. */
 export async function startWorker(deps: WorkerDeps, life: Life): Promise<StartedWorker> {
   const { config, pool, connection, log } = deps;
+  const workerId = `${hostname()}:${process.pid}`;
   const temporal = new Client({ connection, namespace: config.temporalNamespace });
   const onError = (error: Error, what: string): void => log.warn({ err: error }, what);
   const starter = new RunStarter({
@@ -112,7 +114,7 @@ export async function startWorker(deps: WorkerDeps, life: Life): Promise<Started
       runner,
       logs: deps.logs,
       values,
-      workerId: `${hostname()}:${process.pid}`,
+      workerId,
     }),
     ...clockActivities,
   };
@@ -152,6 +154,13 @@ export async function startWorker(deps: WorkerDeps, life: Life): Promise<Started
     await Promise.allSettled(running);
     await values.close();
   });
+  const served = () =>
+    workers.map((worker, index) => ({
+      queue: config.queues[index]!,
+      tries: worker.getStatus().numInFlightActivities,
+      max_tries: config.activities,
+    }));
+  startPresence({ pool, log, workerId, served }, life);
   return {
     temporal,
     starter,

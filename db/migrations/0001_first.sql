@@ -177,6 +177,17 @@ create index lease_used on app.lease (account) include (slots) where granted_at 
 create index lease_untold on app.lease (tell_after) where granted_at is not null and not known;
 alter table app.lease set (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 
+-- Worker processes that live, for each queue they serve: written by them every few seconds. It says why a try that has
+-- its slots does not begin; no decision rests on it.
+create table app.worker (
+  queue     text not null,                         -- a task's `queue`
+  worker    text not null,                         -- host:pid, as in task_try
+  tries     integer not null,                      -- under way
+  max_tries integer not null,
+  seen_at   timestamptz not null default app.now(),
+  primary key (queue, worker)
+);
+
 create table app.audit (
   id      bigint generated always as identity primary key,
   at      timestamptz not null default app.now(),

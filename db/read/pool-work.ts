@@ -1,7 +1,9 @@
 import type { Db } from "../connection.ts";
+import { NOT_BEGUN, withReasons } from "./not-begun.ts";
 
 /** A lease or a request of a pool, with the run it belongs to. */
 export interface PoolWorkRow {
+  readonly run: number;
   readonly dag_id: string;
   readonly run_id: string;
   readonly task_id: string;
@@ -10,6 +12,8 @@ export interface PoolWorkRow {
   readonly slots: number;
   readonly priority: number;
   readonly granted: boolean;
+  /** It has its slots, and no worker has taken it up. */
+  readonly not_begun: boolean;
   readonly reason: string | null;
   readonly since: Date;
 }
@@ -17,8 +21,9 @@ export interface PoolWorkRow {
 /** Who holds slots of an account, oldest first, and who waits, in the order of their turn: `limit` of each. */
 export async function readPoolWork(db: Db, account: string, limit: number): Promise<PoolWorkRow[]> {
   const { rows } = await db.query<PoolWorkRow>(
-    `select r.dag_id, r.run_id, l.task_id, l.map_index, l.try, l.slots, l.priority,
-       l.granted_at is not null as granted, l.reason,
+    `select l.run, r.dag_id, r.run_id, l.task_id, l.map_index, l.try, l.slots, l.priority,
+       l.granted_at is not null as granted,
+       l.granted_at is not null and ${NOT_BEGUN} as not_begun, l.reason,
        coalesce(l.granted_at, l.reason_since, l.requested_at) as since
      from (
        (select * from app.lease where account = $1 and granted_at is not null order by seq limit $2)
@@ -28,5 +33,5 @@ export async function readPoolWork(db: Db, account: string, limit: number): Prom
      order by l.granted_at is null, case when l.granted_at is null then -l.priority end, l.seq`,
     [account, limit],
   );
-  return rows;
+  return await withReasons(db, rows);
 }

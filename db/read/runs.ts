@@ -1,6 +1,7 @@
 import type { RunState, RunType, TaskState } from "../../core/states.ts";
 import type { Db } from "../connection.ts";
 import { holding } from "./dags.ts";
+import { NOT_BEGUN, withReasons } from "./not-begun.ts";
 
 export interface RunRow {
   readonly run: number;
@@ -132,21 +133,28 @@ export async function readCells(db: Db, run: number): Promise<CellRow[]> {
 }
 
 export interface WaitingRow {
+  readonly run: number;
   readonly task_id: string;
   readonly map_index: number;
   readonly try: number;
   readonly account: string;
   readonly slots: number;
+  /** It has its slots, and no worker has taken it up. */
+  readonly not_begun: boolean;
   readonly reason: string | null;
   readonly since: Date;
 }
 
-/** The requests of a run that have not been granted, oldest first. */
+export const WAITING_COLUMNS = `
+  l.run, l.task_id, l.map_index, l.try, l.account, l.slots, l.granted_at is not null as not_begun, l.reason,
+  coalesce(l.granted_at, l.reason_since, l.requested_at) as since`;
+
+/** What of a run waits, oldest first: its requests that have not been granted, and tries that no worker takes up. */
 export async function readWaiting(db: Db, run: number, limit: number): Promise<WaitingRow[]> {
   const { rows } = await db.query<WaitingRow>(
-    `select task_id, map_index, try, account, slots, reason, coalesce(reason_since, requested_at) as since
-     from app.lease where run = $1 and granted_at is null order by seq limit $2`,
+    `select ${WAITING_COLUMNS} from app.lease l
+     where l.run = $1 and (l.granted_at is null or ${NOT_BEGUN}) order by l.seq limit $2`,
     [run, limit],
   );
-  return rows;
+  return await withReasons(db, rows);
 }

@@ -1,7 +1,8 @@
 import type { StoredValue } from "../../core/body.ts";
 import type { TaskState, TryState } from "../../core/states.ts";
 import type { Db } from "../connection.ts";
-import type { WaitingRow } from "./runs.ts";
+import { NOT_BEGUN, withReasons } from "./not-begun.ts";
+import { WAITING_COLUMNS, type WaitingRow } from "./runs.ts";
 
 /** A task, or mapped instance, of a run. */
 export interface TaskKey {
@@ -57,13 +58,13 @@ export async function readTaskState(db: Db, key: TaskKey): Promise<TaskState | n
   return row.state ?? (row.known && key.mapIndex === -1 ? "none" : null);
 }
 
-/** The request of a task's next try, when it has not been granted. */
+/** A task's next try, when it has not been granted its slots, or no worker takes it up. */
 export async function readTaskWaiting(db: Db, key: TaskKey): Promise<WaitingRow | null> {
   const { rows } = await db.query<WaitingRow>(
-    `select task_id, map_index, try, account, slots, reason, coalesce(reason_since, requested_at) as since
-     from app.lease where run = $1 and task_id = $2 and map_index = $3 and granted_at is null
-     order by try desc limit 1`,
+    `select ${WAITING_COLUMNS} from app.lease l
+     where l.run = $1 and l.task_id = $2 and l.map_index = $3 and (l.granted_at is null or ${NOT_BEGUN})
+     order by l.try desc limit 1`,
     [key.run, key.taskId, key.mapIndex],
   );
-  return rows[0] ?? null;
+  return (await withReasons(db, rows))[0] ?? null;
 }
