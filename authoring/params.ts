@@ -39,10 +39,13 @@ export function paramsOf(given: unknown, isScheduled: boolean): Params {
       `${show(given)}; expected a zod object such as z.object({ region: z.string() }), of zod 4.2 or later and not zod/mini`,
     );
   }
-  const jsonSchema = closed(inputSchema(given));
+  const jsonSchema = inputSchema(given);
+  let names: readonly string[] | null | undefined;
   const params: Params = {
     jsonSchema,
-    names: outputNames(given),
+    get names() {
+      return (names ??= outputNames(given));
+    },
     read: (conf) => {
       const unknown = unknownKeys(jsonSchema, conf);
       if (unknown.length > 0) throw unfit(unknown);
@@ -85,7 +88,7 @@ function parse<T>(schema: Schema, conf: unknown, then: (parsed: Parsed) => T): T
 function inputSchema(schema: Schema): JsonSchema {
   let text: string;
   try {
-    const asJson = () => canonicalJson(ordered(schema.toJSONSchema({ io: "input" })));
+    const asJson = () => canonicalJson(closed(schema.toJSONSchema({ io: "input" })));
     text = asJson();
     if (asJson() !== text) {
       throw new TypeError("a default differs each time it is asked for; give a value that stays the same");
@@ -97,7 +100,7 @@ function inputSchema(schema: Schema): JsonSchema {
       { cause: error },
     );
   }
-  const json = JSON.parse(text) as JsonSchema;
+  const json = unwrapped(JSON.parse(text) as JsonSchema);
   if (json["type"] === "object") return json;
   throw new DefinitionError(
     "bad_params",
@@ -105,18 +108,12 @@ function inputSchema(schema: Schema): JsonSchema {
   );
 }
 
-/** A stored graph does not keep the order of keys, and a form should: it stands beside them. */
-const ORDER = "x-order";
-
-/** Its own enumerable values (zod attaches more), with the order of properties. */
-function ordered(json: unknown): unknown {
-  if (Array.isArray(json)) return json.map(ordered);
-  if (typeof json !== "object" || json === null) return json;
-  const entries = Object.entries(json).map(([key, value]) => [key, ordered(value)]);
-  const { type, properties } = json as JsonSchema;
-  const keys =
-    type === "object" && typeof properties === "object" && properties !== null && Object.keys(properties);
-  return Object.fromEntries(keys ? [...entries, [ORDER, keys]] : entries);
+/** A schema with an id of its own stands among `$defs`, and the whole only points at it. */
+function unwrapped(json: JsonSchema): JsonSchema {
+  const { $ref, ...rest } = json;
+  const name = typeof $ref === "string" ? /^#\/\$defs\/([^/]+)$/.exec($ref)?.[1] : undefined;
+  const definitions = (rest["$defs"] ?? {}) as Readonly<Record<string, JsonSchema>>;
+  return name === undefined || !Object.hasOwn(definitions, name) ? json : { ...rest, ...definitions[name] };
 }
 
 /** `param "window.since": ` when one part of the schema is at fault: the innermost that has no JSON Schema. */
@@ -155,22 +152,33 @@ function nameOf(path: readonly PropertyKey[]): string {
   return name;
 }
 
-/** Keys of a plain z.object that are not its own are errors, not dropped; z.looseObject says otherwise in its schema. */
-function closed(schema: JsonSchema): JsonSchema {
-  const close = (at: unknown): unknown => {
-    if (Array.isArray(at)) return at.map(close);
-    if (typeof at !== "object" || at === null) return at;
-    const entries = Object.entries(at).map(([key, value]) => {
-      // Values of the author, and parts that hold together only: what one of them lacks, another has.
-      const isOpen = ["default", "const", "enum", "examples", "allOf", ORDER].includes(key);
-      return [key, isOpen ? value : close(value)];
-    });
-    const isObject = (at as JsonSchema)["type"] === "object" && "properties" in at;
-    return Object.fromEntries(
-      isObject && !("additionalProperties" in at) ? [...entries, ["additionalProperties", false]] : entries,
-    );
-  };
-  return close(schema) as JsonSchema;
+/** A stored graph does not keep the order of keys, and a form should: it stands beside them. */
+const ORDER = "x-order";
+/** Words whose values are schemas by name. */
+const MAPS = ["properties", "patternProperties", "$defs"];
+/** Words with values of the author, and with parts that hold together only: what one of them lacks, another has. */
+const KEPT = ["default", "const", "enum", "examples", "required", "allOf"];
+
+/**
+ * Plain values (zod attaches more) with the order of properties. Keys that a plain z.object does not have are errors,
+ * not dropped; a z.looseObject says otherwise in its schema.
+ */
+function closed(at: unknown): unknown {
+  if (Array.isArray(at)) return at.map(closed);
+  if (typeof at !== "object" || at === null) return at;
+  const schema = at as JsonSchema;
+  const entries = Object.entries(schema).map(([word, value]): [string, unknown] => {
+    if (KEPT.includes(word)) return [word, value];
+    if (!MAPS.includes(word)) return [word, closed(value)];
+    const named = Object.entries(value as JsonSchema);
+    return [word, Object.fromEntries(named.map(([name, inner]) => [name, closed(inner)]))];
+  });
+  const { type, properties } = schema;
+  if (type === "object" && typeof properties === "object" && properties !== null) {
+    entries.push([ORDER, Object.keys(properties)]);
+    if (!("additionalProperties" in schema)) entries.push(["additionalProperties", false]);
+  }
+  return Object.fromEntries(entries);
 }
 
 /** What the schema gives out: with a transform over the whole, nobody knows beforehand. */

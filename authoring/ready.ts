@@ -16,7 +16,7 @@ export function compileTemplates(
   params: Params | null,
 ): CompiledTemplates | null {
   if (Object.keys(given).length === 0) return null;
-  const render = compileTemplate(given, { params: params === null ? null : params.names }, "");
+  const render = compileTemplate(given, { params: () => (params === null ? null : params.names) }, "");
   // A copy of its own, with nothing in it that JSON would change.
   return { given: JSON.parse(JSON.stringify(given)) as Templates, render };
 }

@@ -58,7 +58,7 @@ const FILTERS: Readonly<Record<string, (at: number, zone: string) => string>> = 
 /** What is known when a template is written. */
 export interface TemplateRules {
   /** Names of the DAG's params; null: any. */
-  readonly params: readonly string[] | null;
+  readonly params: () => readonly string[] | null;
 }
 
 /** Renders what `compileTemplate` has checked: the same shape, its texts rendered. */
@@ -189,12 +189,12 @@ function sourceOf(steps: readonly string[], rules: TemplateRules, where: string,
     );
   }
   const param = source === "params" ? steps[1] : undefined;
-  if (param !== undefined && rules.params !== null && !rules.params.includes(param)) {
-    const known =
-      rules.params.length === 0 ? "; it has none" : `; expected one of ${rules.params.join(", ")}`;
+  const params = param === undefined ? null : rules.params();
+  if (param !== undefined && params !== null && !params.includes(param)) {
+    const known = params.length === 0 ? "; it has none" : `; expected one of ${params.join(", ")}`;
     throw wrong(
       where,
-      `"{{ ${shown} }}": the DAG has no param "${param}"${didYouMean(param, rules.params) || known}`,
+      `"{{ ${shown} }}": the DAG has no param "${param}"${didYouMean(param, params) || known}`,
     );
   }
   return source;
@@ -236,10 +236,21 @@ function valueOf(
 function print(value: unknown, where: string, name: string): string {
   if (typeof value === "string") return value;
   if (isDate(value)) return tsOf(value.getTime()).replace("T", " ");
-  if (typeof value === "object" && value !== null) return JSON.stringify(value);
+  if (typeof value === "object" && value !== null) return jsonOf(value, where, name);
   if (typeof value === "function" || typeof value === "symbol")
     throw unset(where, `${name} is a ${typeof value}`);
   return String(value);
+}
+
+/** A transform of the author may have made anything. */
+function jsonOf(value: object, where: string, name: string): string {
+  try {
+    return JSON.stringify(value, (_key, inner: unknown) =>
+      typeof inner === "bigint" ? String(inner) : inner,
+    );
+  } catch (error) {
+    throw unset(where, `${name} cannot be shown as JSON (${(error as Error).message})`);
+  }
 }
 
 const isDate = (value: unknown): value is Date => Object.prototype.toString.call(value) === "[object Date]";

@@ -93,6 +93,28 @@ describe("A12: params by a zod object", () => {
     expect(both.readParams({ x: { a: "1", b: "2" } })).toEqual({ x: { a: "1", b: "2" } });
   });
 
+  test("params may have the names of JSON Schema's words, and schemas with an id of their own", () => {
+    const inner = z.object({ a: z.string() }).optional();
+    const shape = {
+      default: inner,
+      properties: inner,
+      enum: inner,
+      type: inner,
+      allOf: inner,
+      format: inner,
+    };
+    const made = dag("d", { params: z.object(shape) }, none);
+    expect(made.graph.params?.["x-order"]).toEqual(Object.keys(shape));
+    for (const name of Object.keys(shape)) {
+      expect(made.readParams({ [name]: { a: "x" } })).toEqual({ [name]: { a: "x" } });
+      expect(() => made.readParams({ [name]: { b: "x" } })).toThrow(`${name}.b: does not exist`);
+    }
+    const shared = z.object({ a: z.string() }).meta({ id: "Shared", title: "Shared" });
+    const twice = dag("d", { params: z.object({ x: shared, y: shared }).meta({ id: "All" }) }, none);
+    expect(twice.readParams({ x: { a: "1" }, y: { a: "2" } })).toEqual({ x: { a: "1" }, y: { a: "2" } });
+    expect(() => twice.readParams({ x: { a: "1" }, y: { a: "2", b: "3" } })).toThrow("y.b: does not exist");
+  });
+
   test("a check or transform may be async, and the whole may be checked", async () => {
     const made = dag(
       "d",

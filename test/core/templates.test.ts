@@ -21,11 +21,12 @@ const values: TemplateValues = {
     none: null,
     since: new Date("2026-01-02T03:04:05.678Z"),
     big: 12n,
+    deep: { n: 7n },
   },
   conf: { region: "raw", n: 1.5 },
 };
 const render = (template: unknown, params: readonly string[] | null = null) =>
-  compileTemplate(template, { params }, "path")(values);
+  compileTemplate(template, { params: () => params }, "path")(values);
 
 describe("A2: templates have Airflow's names", () => {
   const cases: readonly [string, string][] = [
@@ -54,6 +55,7 @@ describe("A2: templates have Airflow's names", () => {
     ["{{ params.region }}/{{ conf.region }}/{{ dag_run.conf.region }}", "eu/raw/raw"],
     ["{{ params.days.1 }}{{ params.days[0] }}", "21"],
     ["{{ params.days }}", "[1,2]"],
+    ["{{ params.deep }}", '{"n":"7"}'],
     ["{{ params['window'].from }}", "mon"],
     ['{{ params.window["odd key"] }}', "x"],
     ["{{ params.on }} {{ params.none }} {{ params.big }} {{ conf.n }}", "true null 12 1.5"],
@@ -77,7 +79,7 @@ describe("A2: templates have Airflow's names", () => {
 
   test("a rendered value is not rendered again", () => {
     const nested = { ...values, conf: { text: "{{ ds }}" } };
-    expect(compileTemplate("{{ conf.text }}", { params: null }, "x")(nested)).toBe("{{ ds }}");
+    expect(compileTemplate("{{ conf.text }}", { params: () => null }, "x")(nested)).toBe("{{ ds }}");
   });
 });
 

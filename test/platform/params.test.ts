@@ -140,7 +140,8 @@ describe("A12: each error has its path and what was expected there", () => {
   ];
   test.each(cases)("%j", (conf, expected) => {
     const errors = checkParams(schema, conf).map(({ path, message }) => [path, message]);
-    expect([...errors].sort()).toEqual([...expected].sort());
+    expect(errors).toHaveLength(expected.length);
+    expect(errors).toEqual(expect.arrayContaining([...expected]));
   });
 
   test("keys of another prototype are no params", () => {
