@@ -30,6 +30,8 @@ interface Read {
   readonly stamp: string;
   /** When it had been changed. */
   readonly changedAt: number;
+  /** Whether an error of the file was stored before. */
+  readonly failed: boolean;
 }
 
 export interface LookerHooks {
@@ -61,13 +63,15 @@ export class Looker {
 
   /**
    * Whether a rescan has to look at the file. `outdated`: its stored error has gone with what another file defined;
-   * whoever found that out looks again at once, unless it ended before.
+   * whoever found that out looks again at once, unless it ended before. `row`: what is stored of it by now; an error
+   * that another processor's import, maybe of a newer folder, has ended is not tried again.
    */
-  async isDue(path: string, outdated: boolean): Promise<boolean> {
+  async isDue(path: string, outdated: boolean, row: FileRow | undefined): Promise<boolean> {
     const state = this.#files.get(path);
     if (state === undefined) return true;
     if (state.busy) return false;
-    if (outdated || !state.bundles || state.stamp === "" || state.retryAt < Date.now()) return true;
+    if (outdated || state.stamp === "") return true;
+    if (row?.error != null && (!state.bundles || state.retryAt < Date.now())) return true;
     return (await stampOf(state.inputs)) !== state.stamp;
   }
 
@@ -111,7 +115,12 @@ export class Looker {
       state.bundles = bundle !== null;
       state.inputs = bundle === null ? [...new Set([...inputs, ...state.inputs])] : inputs;
       this.#hooks.depends(inputs.filter((input) => !input.startsWith(around.folder + sep)));
-      const read = { at: readAt, stamp: await stampOf(inputs, readAt), changedAt: await changedAt(inputs) };
+      const read: Read = {
+        at: readAt,
+        stamp: await stampOf(inputs, readAt),
+        changedAt: await changedAt(inputs),
+        failed: row?.error != null,
+      };
       const examined: Examined =
         bundle === null
           ? { kind: "found", finding: finding! }
@@ -173,6 +182,8 @@ export class Looker {
   /** How long a change waited for its import; what changed before this process began waited only since then. */
   #queueMs(state: FileState, read: Read, importedAt: number): number | null {
     if (read.changedAt <= state.readAt) return null;
+    // A start tries again what failed before it.
+    if (read.failed && read.changedAt <= this.#startedAt) return null;
     return Math.max(0, Math.round(importedAt - Math.max(read.changedAt, this.#startedAt)));
   }
 

@@ -151,7 +151,10 @@ class FolderProcessor implements Processor {
     const gone = before.filter((path) => !present.has(path));
     const due: string[] = [];
     const outdated = outdatedDuplicates(rows);
-    for (const path of paths) if (all || (await this.#looker.isDue(path, outdated.has(path)))) due.push(path);
+    const known = new Map(rows.map((row) => [row.path, row]));
+    for (const path of paths) {
+      if (all || (await this.#looker.isDue(path, outdated.has(path), known.get(path)))) due.push(path);
+    }
     const looked = await this.#look(due, rows, gone);
     this.#first = false;
     const durationMs = Math.round(performance.now() - startedAt);

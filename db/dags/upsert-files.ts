@@ -1,7 +1,10 @@
 import type { Db } from "../connection.ts";
 import type { FileFound } from "./types.ts";
 
-/** What was found in each file; one that was not imported and has the same error as before writes nothing. */
+/**
+ * What was found in each file. The same as before writes nothing, be it found by a retry or by another processor; but a
+ * file that was changed and has its error still says when it was looked at.
+ */
 export async function upsertFiles(db: Db, rows: readonly FileFound[]): Promise<void> {
   await db.query(
     `insert into app.dag_file as f (path, checked_at, stored_at, duration_ms, queue_ms, content_hash, error, dag_ids)
@@ -10,7 +13,7 @@ export async function upsertFiles(db: Db, rows: readonly FileFound[]): Promise<v
        from jsonb_to_recordset($1::jsonb) as r (
               path text, imported boolean, stored boolean, duration_ms integer, queue_ms integer, content_hash text,
               error jsonb, dag_ids text[])
-      where r.imported
+      where (r.imported and r.queue_ms is not null and r.content_hash is null)
          or not exists (
               select from app.dag_file o
                where o.path = r.path and o.dag_ids = r.dag_ids
