@@ -468,8 +468,22 @@ begin
   update app.task_try t set state = 'cancelled', ended_at = app.now(),
          error = jsonb_build_object('code', 'run_gone', 'message', p_reason)
   where t.run = p_run and t.state = 'running';
-  update app.cell c set state = 'cancelled', phase = 3, ended_at = app.now()
-  where c.run = p_run and c.state in ('none', 'queued', 'running', 'deferred', 'up_for_retry');
+  -- Said in the run's stead, behind its own last word: what it still sends is older, and changes nothing.
+  with open as (
+    update app.cell c set state = 'cancelled', phase = 3, ended_at = app.now(), seq = n.seq
+    from (
+      select o.task_id, o.map_index, last.seq + row_number() over (order by o.task_id, o.map_index) as seq
+      from app.cell o cross join (
+        select greatest(
+          coalesce((select max(e.seq) from app.task_event e where e.run = p_run), 0),
+          coalesce((select max(k.seq) from app.cell k where k.run = p_run), 0)) as seq) last
+      where o.run = p_run and o.state in ('none', 'queued', 'running', 'deferred', 'up_for_retry')
+    ) n
+    where c.run = p_run and c.task_id = n.task_id and c.map_index = n.map_index
+    returning c.run, c.seq, c.task_id, c.map_index, c.try
+  )
+  insert into app.task_event (run, seq, task_id, map_index, try, state, detail)
+  select o.run, o.seq, o.task_id, o.map_index, o.try, 'cancelled', jsonb_build_object('reason', p_reason) from open o;
   delete from app.lease l where l.run = p_run;
   return true;
 end $$;
