@@ -18,7 +18,7 @@ describe.skipIf(whyNoBrowser() !== null)("lists", () => {
     expect(await sales.getByRole("link", { name: /^Run .*: running$/ }).count()).toBe(1);
     expect(await sales.getByRole("link", { name: /^Run / }).count()).toBe(10);
     await row("brand_new").getByText("no runs yet").waitFor();
-    await desk.page.getByText("100 of 147").waitFor();
+    await desk.page.getByRole("status").filter({ hasText: /^148$/ }).waitFor();
   });
 
   test("a search narrows the list and is in the URL, so a reload keeps it", async () => {
@@ -41,7 +41,6 @@ describe.skipIf(whyNoBrowser() !== null)("lists", () => {
     await row("sales_daily").waitFor();
     await desk.page.mouse.move(700, 600);
     for (let turn = 0; turn < 6; turn++) await desk.page.mouse.wheel(0, 1500);
-    await desk.page.getByRole("status").filter({ hasText: /^147$/ }).waitFor();
     for (let turn = 0; turn < 4; turn++) await desk.page.mouse.wheel(0, 2000);
     await row("tenant_140_sync").waitFor();
   });
@@ -93,7 +92,7 @@ describe.skipIf(whyNoBrowser() !== null)("lists", () => {
     await desk.open("/pools");
     await desk.page.getByRole("heading", { name: "Pools" }).waitFor();
     const warehouse = desk.page.getByRole("row").filter({ hasText: "warehouse" }).first();
-    expect((await warehouse.getByRole("cell").allInnerTexts()).slice(1)).toEqual([
+    expect((await warehouse.getByRole("cell").allInnerTexts()).slice(1, 5)).toEqual([
       "4",
       "4",
       "0",

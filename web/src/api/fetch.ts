@@ -1,7 +1,7 @@
 /** The one place that talks to the API: ETags, and errors that say what happened. */
 import type { Problem } from "../../../api/contracts.ts";
 
-const API = "/api/v1";
+export const API = "/api/v1";
 
 /** An answer that says no. `code` is stable; match on it. */
 export class ApiError extends Error {

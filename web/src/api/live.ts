@@ -38,6 +38,7 @@ export function useLive(dagId: string | null): void {
 function subscribe(queries: QueryClient, dagId: string | null): () => void {
   let source: EventSource | null = null;
   let timer: ReturnType<typeof setTimeout> | undefined;
+  let isFirst = true;
 
   const catchUp = (): void =>
     void queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== "health" });
@@ -55,13 +56,15 @@ function subscribe(queries: QueryClient, dagId: string | null): () => void {
     close();
     source = new EventSource(`/api/v1/events${queryOf({ dag: dagId })}`);
     source.addEventListener("open", () => {
-      live = true;
-      // Nobody told of what happened between the first answers, or the last stream, and now.
-      catchUp();
+      isFirst = true;
     });
-    source.addEventListener("changes", (event: MessageEvent<string>) =>
-      applyChanges(queries, JSON.parse(event.data) as Changes),
-    );
+    source.addEventListener("changes", (event: MessageEvent<string>) => {
+      live = true;
+      // From the first event on nothing is missed; what happened before it, nobody told.
+      if (isFirst) catchUp();
+      isFirst = false;
+      applyChanges(queries, JSON.parse(event.data) as Changes);
+    });
     source.addEventListener("reload", catchUp);
     source.addEventListener("error", () => {
       // Polling takes over at once, and notices when the API itself is away.

@@ -13,6 +13,7 @@ import type {
   Grid,
   Health,
   ImportErrorList,
+  NextRuns,
   PoolList,
   RunDetail,
   RunList,
@@ -86,6 +87,18 @@ export function useDag(dagId: string | null) {
     queryFn: ({ signal }) => getJson<DagDetail>(dagPath(dagId!), signal),
     enabled: dagId !== null,
     refetchInterval: CALM_MS,
+  });
+}
+
+const RUNS_AHEAD = 5;
+
+/** The runs to come, if the DAG stays as it is. */
+export function useNextRuns(dagId: string) {
+  return useQuery({
+    queryKey: ["next-runs", dagId],
+    queryFn: ({ signal }) =>
+      getJson<NextRuns>(`${dagPath(dagId)}/next-runs${queryOf({ count: RUNS_AHEAD })}`, signal),
+    refetchInterval: 30_000,
   });
 }
 

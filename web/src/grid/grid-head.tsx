@@ -1,4 +1,4 @@
-import { memo } from "react";
+import { memo, useMemo } from "react";
 import type { GridRun } from "../../../api/contracts.ts";
 import { RUN_DONE } from "../../../core/states.ts";
 import { Mark } from "../states/state-mark.tsx";
@@ -22,18 +22,18 @@ interface Props {
 }
 
 /** Dates, a bar for how long each run took, and its state. Only a header with a run under way follows the clock. */
-export function GridHead(props: Props) {
+export const GridHead = memo(function GridHead(props: Props) {
   const live = props.runs.some((run) => !RUN_DONE[run.state]);
   return live ? <LiveHead {...props} /> : <Head {...props} now={0} />;
-}
+});
 
 function LiveHead(props: Props) {
   return <Head {...props} now={useNow()} />;
 }
 
 function Head({ runs, ticks, from, to, columnPx, picked, cursor, now }: Props & { readonly now: number }) {
-  const durations = runs.map((run) => runDuration(run, now));
-  const scale = barScale(durations);
+  const durations = useMemo(() => runs.map((run) => runDuration(run, now)), [runs, now]);
+  const scale = useMemo(() => barScale(durations), [durations]);
   // Three signs and a gap need about 18 px; below that every second tick is left out.
   const everyTick = columnPx >= 18;
   // Nothing stands to the right of the last heading, so it may be longer than its columns.

@@ -1,4 +1,4 @@
-import { memo, type CSSProperties } from "react";
+import { memo, useRef, type CSSProperties } from "react";
 import { TASK_LOOK } from "../states/tables.ts";
 import type { CellView } from "./model.ts";
 import { rowMarks } from "./row-marks.ts";
@@ -19,11 +19,16 @@ interface Props {
   readonly ticks: readonly Tick[];
   /** Column picked in this row; -1: the task itself; null: another row. */
   readonly pickedColumn: number | null;
-  readonly cursor: number | null;
+  /** The keyboard stands on the name. */
+  readonly cursor: boolean;
+  /** Nothing scrolls: the cells may be made, which are many; the marks alone can follow any movement. */
+  readonly calm: boolean;
 }
 
 export const GridRowView = memo(function GridRowView(props: Props) {
-  const { row, cells, index, top, from, columnPx, ticks, pickedColumn, cursor } = props;
+  const { row, cells, index, top, from, columnPx, ticks, pickedColumn, cursor, calm } = props;
+  const layer = useRef<CellsProps | null>(null);
+  if (calm) layer.current = { row, cells, index, from, ticks, pickedColumn, columnPx };
   return (
     <div
       className={`grid-row ${row.kind}${pickedColumn !== null ? " picked" : ""}`}
@@ -31,20 +36,9 @@ export const GridRowView = memo(function GridRowView(props: Props) {
       aria-rowindex={index + 2}
       style={{ transform: `translateY(${top}px)` }}
     >
-      <Name row={row} index={index} cursor={cursor === -1} />
+      <Name row={row} index={index} cursor={cursor} />
       <Marks cells={cells} from={from} columnPx={columnPx} isGroup={row.kind === "group"} />
-      {cells.map((cell, at) => (
-        <Cell
-          key={from + at}
-          cell={cell}
-          row={index}
-          column={from + at}
-          left={(from + at) * columnPx}
-          label={`${row.kind === "group" ? "group " : ""}${row.id}, ${ticks[from + at]?.label ?? ""}`}
-          picked={from + at === pickedColumn}
-          cursor={from + at === cursor}
-        />
-      ))}
+      {layer.current !== null && <Cells {...layer.current} />}
     </div>
   );
 });
@@ -113,20 +107,39 @@ const Marks = memo(function Marks({ cells, from, columnPx, isGroup }: MarksProps
   );
 });
 
+type CellsProps = Pick<Props, "row" | "cells" | "index" | "from" | "ticks" | "pickedColumn" | "columnPx">;
+
+/** What is read out, pointed at and clicked. */
+const Cells = memo(function Cells({ row, cells, index, from, ticks, pickedColumn, columnPx }: CellsProps) {
+  const name = row.kind === "group" ? `group ${row.id}` : row.id;
+  return (
+    <div className="grid-cells" role="presentation" style={{ transform: `translateX(${from * columnPx}px)` }}>
+      {cells.map((cell, at) => (
+        <Cell
+          key={from + at}
+          cell={cell}
+          row={index}
+          column={from + at}
+          label={`${name}, ${ticks[from + at]?.label ?? ""}`}
+          picked={from + at === pickedColumn}
+        />
+      ))}
+    </div>
+  );
+});
+
 interface CellProps {
   readonly cell: CellView | null;
   readonly row: number;
   readonly column: number;
-  readonly left: number;
   readonly label: string;
   readonly picked: boolean;
-  readonly cursor: boolean;
 }
 
-const Cell = memo(function Cell({ cell, row, column, left, label, picked, cursor }: CellProps) {
+const Cell = memo(function Cell({ cell, row, column, label, picked }: CellProps) {
   return (
     <div
-      className={`grid-cell${cursor ? " cursor" : ""}${picked ? " picked" : ""}`}
+      className={picked ? "grid-cell picked" : "grid-cell"}
       role="gridcell"
       id={cellId(row, column)}
       aria-colindex={column + 2}
@@ -134,7 +147,6 @@ const Cell = memo(function Cell({ cell, row, column, left, label, picked, cursor
       aria-label={`${label}: ${cellInWords(cell)}`}
       data-r={row}
       data-c={column}
-      style={{ transform: `translateX(${left}px)` }}
     />
   );
 });

@@ -3,7 +3,15 @@
  * DAG scroll like a week of a small one. The keyboard's place is `aria-activedescendant`: the focus stays on the grid.
  */
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useLayoutEffect, useMemo, useRef, type CSSProperties, type MouseEvent } from "react";
+import {
+  useDeferredValue,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  type CSSProperties,
+  type MouseEvent,
+} from "react";
 import type { GridRun } from "../../../api/contracts.ts";
 import type { Span } from "../routing/route.ts";
 import { useZone } from "../time/zone.tsx";
@@ -59,6 +67,8 @@ export function Grid({ columns, rows, span, picked, onPick, onFold, onNearStart,
     paddingStart: HEAD_PX,
     scrollPaddingStart: HEAD_PX,
     overscan: 6,
+    // Drawn when React gets to it: both directions at once, and never within the scroll event.
+    useFlushSync: false,
   });
   const columnItems = useVirtualizer({
     horizontal: true,
@@ -68,6 +78,7 @@ export function Grid({ columns, rows, span, picked, onPick, onFold, onNearStart,
     paddingStart: names,
     scrollPaddingStart: names,
     overscan: 4,
+    useFlushSync: false,
   });
   useLayoutEffect(() => columnItems.measure(), [columnItems, columnPx, names]);
   useScrollPlace(scroller, runs, columnPx);
@@ -130,6 +141,9 @@ export function Grid({ columns, rows, span, picked, onPick, onFold, onNearStart,
     const element = scroller.current;
     if (element !== null && element.scrollLeft < NEAR_START_PX) onNearStart();
   };
+  // Making thousands of cells takes longer than a frame: it waits for the scrolling to end, and then gives way to it.
+  const still = !rowItems.isScrolling && !columnItems.isScrolling;
+  const calm = useDeferredValue(still, true) && still;
   const cellsOf = useSeenCells(columns, from, to);
   const sizes = { "--column": `${columnPx}px`, "--names": `${names}px` } as CSSProperties;
   return (
@@ -164,6 +178,15 @@ export function Grid({ columns, rows, span, picked, onPick, onFold, onNearStart,
         {pickedColumn >= 0 && (
           <div className="grid-band" role="presentation" style={{ left: names + pickedColumn * columnPx }} />
         )}
+        {cursor.row >= 0 && cursor.column >= 0 && (
+          <div
+            className="grid-cursor cursor"
+            role="presentation"
+            style={{
+              transform: `translate(${names + cursor.column * columnPx}px, ${HEAD_PX + cursor.row * ROW_PX}px)`,
+            }}
+          />
+        )}
         {rowItems.getVirtualItems().map(({ index, start }) => {
           const row = rows[index];
           return row === undefined ? null : (
@@ -177,7 +200,8 @@ export function Grid({ columns, rows, span, picked, onPick, onFold, onNearStart,
               columnPx={columnPx}
               ticks={ticks.ticks}
               pickedColumn={index === pickedRow ? pickedColumn : null}
-              cursor={index === cursor.row ? cursor.column : null}
+              cursor={index === cursor.row && cursor.column === -1}
+              calm={calm}
             />
           );
         })}
@@ -220,8 +244,9 @@ function useTicks(runs: readonly GridRun[], zone: string): Ticks {
   const same =
     known !== null &&
     known.zone === zone &&
-    known.runs.length === runs.length &&
-    known.runs.every((run, at) => run.logicalDate === runs[at]!.logicalDate);
+    (known.runs === runs ||
+      (known.runs.length === runs.length &&
+        known.runs.every((run, at) => run.logicalDate === runs[at]!.logicalDate)));
   if (!same) last.current = { runs, zone, ticks: ticksOf(runs, zone) };
   return last.current!.ticks;
 }

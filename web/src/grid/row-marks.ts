@@ -40,11 +40,34 @@ function dot(x: number, y: number, r: number): string {
 /** A group's mark is less high, so that sums and single tasks are told apart. */
 const GROUP_PX = 14;
 
+interface Shape {
+  readonly fill: string;
+  readonly sign: string;
+}
+
+/** Shapes by look and place: the same few thousand are wanted again with every column that comes into sight. */
+const shapes = new Map<string, Shape>();
+const MOST_SHAPES = 20_000;
+
+function shapeOf(look: Look, at: number, columnPx: number, height: number): Shape {
+  const key = `${look.word} ${at} ${columnPx} ${height}`;
+  let shape = shapes.get(key);
+  if (shape === undefined) {
+    if (shapes.size >= MOST_SHAPES) shapes.clear();
+    const middle = at * columnPx + columnPx / 2;
+    const width = markWidth(columnPx);
+    shape = {
+      fill: box(middle - width / 2, (ROW_PX - height) / 2, width, height),
+      sign: markAt(look.mark, middle - FIELD_PX / 2, (ROW_PX - FIELD_PX) / 2),
+    };
+    shapes.set(key, shape);
+  }
+  return shape;
+}
+
 /** Marks of cells side by side; x counts from the first. */
 export function rowMarks(cells: readonly (CellView | null)[], columnPx: number, isGroup = false): RowMarks {
-  const width = markWidth(columnPx);
   const height = isGroup ? GROUP_PX : MARK_PX;
-  const top = (ROW_PX - height) / 2;
   const byState = new Map<string, { look: Look; fill: string; sign: string }>();
   let retried = "";
   let empty = "";
@@ -57,9 +80,10 @@ export function rowMarks(cells: readonly (CellView | null)[], columnPx: number, 
     const look: Look = TASK_LOOK[cell.state];
     let paths = byState.get(cell.state);
     if (paths === undefined) byState.set(cell.state, (paths = { look, fill: "", sign: "" }));
-    paths.fill += box(middle - width / 2, top, width, height);
-    paths.sign += markAt(look.mark, middle - FIELD_PX / 2, (ROW_PX - FIELD_PX) / 2);
-    if (cell.try > 1) retried += dot(middle + width / 2 - 1, top + 1, 3);
+    const shape = shapeOf(look, at, columnPx, height);
+    paths.fill += shape.fill;
+    paths.sign += shape.sign;
+    if (cell.try > 1) retried += dot(middle + markWidth(columnPx) / 2 - 1, (ROW_PX - height) / 2 + 1, 3);
   }
   return { states: [...byState.values()], retried, empty };
 }

@@ -1,100 +1,127 @@
-import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useRef, useState } from "react";
-import { formatClock, formatInstant } from "../time/format.ts";
-import { useZone } from "../time/zone.tsx";
+import { useMemo, useState } from "react";
+import { LOG_LEVELS, type DagView } from "../routing/route.ts";
+import { changeView } from "../routing/use-route.ts";
 import { CopyButton } from "../ui/copy-button.tsx";
-import type { Line } from "./lines.ts";
+import { recall, remember } from "../ui/remembered.ts";
+import { SearchBox } from "../ui/search-box.tsx";
+import { LogLines } from "./log-lines.tsx";
+import { pickLines } from "./pick-lines.ts";
 import { useLogTail, type LogSource } from "./use-log-tail.ts";
 
-const LINE_PX = 19;
-/** Within this distance of the end the view follows new lines. */
-const NEAR_END_PX = 40;
+interface Props {
+  readonly source: LogSource;
+  readonly running: boolean;
+  readonly view: DagView;
+}
 
-export function LogView({ source, running }: { readonly source: LogSource; readonly running: boolean }) {
-  const { lines, done, error } = useLogTail(source, running);
-  const [wrap, setWrap] = useState(true);
+/** A try's log, live while the try runs. Search, level and line stand in the URL. */
+export function LogView({ source, running, view }: Props) {
+  const { lines, done, error, text } = useLogTail(source, running);
+  const [wrap, setWrap] = useState(() => recall("wrap") !== "no");
+  // A link to a line opens at that line; else the end is what one wants to see.
+  const [follows, setFollows] = useState(view.line === null);
+  const { find, level } = view;
+  const picked = useMemo(() => pickLines(lines, level, find), [lines, level, find]);
+  const shown = picked?.length ?? lines.length;
   const live = running && !done;
+  const filtered = picked !== null;
   return (
     <section className="log" aria-label="Log">
       <header>
         <h3>Log</h3>
         {live && <span className="tail-note small">following</span>}
         {error !== null && <span className="small bad-text">{error.message}</span>}
-        <span className="soft small number">
-          {lines.length} {lines.length === 1 ? "line" : "lines"}
+        <span className="soft small number" role="status">
+          {filtered && `${shown.toLocaleString("en")} of `}
+          {lines.length.toLocaleString("en")} {lines.length === 1 ? "line" : "lines"}
         </span>
-        {lines.length > 0 && <CopyButton label="copy" text={() => asText(lines)} />}
-        <label className="small">
-          <input type="checkbox" checked={wrap} onChange={(event) => setWrap(event.target.checked)} /> wrap
-        </label>
+        <span className="gap" />
+        <SearchBox
+          label="Search the log"
+          placeholder="Search the log"
+          value={find}
+          onChange={(next) => changeView({ find: next }, true)}
+        />
+        <select
+          className="field"
+          aria-label="Level"
+          value={level}
+          onChange={(event) =>
+            changeView({ level: LOG_LEVELS.find((one) => one === event.target.value) ?? "debug" }, true)
+          }
+        >
+          {LOG_LEVELS.map((one) => (
+            <option key={one} value={one}>
+              {one === "debug" ? "all levels" : one === "error" ? "errors" : `${one} and above`}
+            </option>
+          ))}
+        </select>
       </header>
       {lines.length === 0 ? (
         <p className="soft log-empty">
           {done ? "This try wrote nothing to its log." : "Nothing in the log yet."}
         </p>
+      ) : shown === 0 ? (
+        <p className="soft log-empty">No line matches.</p>
       ) : (
-        <LogLines lines={lines} wrap={wrap} />
+        <LogLines
+          lines={lines}
+          picked={picked}
+          find={find}
+          line={view.line}
+          wrap={wrap}
+          follows={follows}
+          onFollow={setFollows}
+        />
+      )}
+      {lines.length > 0 && (
+        <footer className="small">
+          <label>
+            <input
+              type="checkbox"
+              checked={follows}
+              onChange={(event) => {
+                setFollows(event.target.checked);
+                if (event.target.checked) changeView({ line: null }, true);
+              }}
+            />{" "}
+            stay at the end
+          </label>
+          <label>
+            <input
+              type="checkbox"
+              checked={wrap}
+              onChange={(event) => {
+                remember("wrap", event.target.checked ? "yes" : "no");
+                setWrap(event.target.checked);
+              }}
+            />{" "}
+            wrap
+          </label>
+          <span className="gap" />
+          {view.line !== null && (
+            <CopyButton label={`copy link to line ${view.line}`} text={() => location.href} />
+          )}
+          <CopyButton label="copy" text={text} />
+          <button
+            type="button"
+            className="as-link link small"
+            onClick={() => download(`${source.taskId}.${source.runId}.try-${source.tryNumber}.log`, text())}
+          >
+            download
+          </button>
+        </footer>
       )}
     </section>
   );
 }
 
-function asText(lines: readonly Line[]): string {
-  return lines
-    .map(({ at, level, text }) => (at === null ? text : `${new Date(at).toISOString()} ${level} ${text}`))
-    .join("\n");
-}
-
-function LogLines({ lines, wrap }: { readonly lines: readonly Line[]; readonly wrap: boolean }) {
-  const { zone } = useZone();
-  const scroller = useRef<HTMLDivElement>(null);
-  const follows = useRef(true);
-  const rows = useVirtualizer({
-    count: lines.length,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => LINE_PX,
-    overscan: 30,
-  });
-  const { measure } = rows;
-  useEffect(() => measure(), [wrap, measure]);
-  useEffect(() => {
-    if (follows.current && lines.length > 0) rows.scrollToIndex(lines.length - 1, { align: "end" });
-  }, [lines.length, rows]);
-  const onScroll = (): void => {
-    const element = scroller.current;
-    if (element === null) return;
-    follows.current = element.scrollTop + element.clientHeight >= element.scrollHeight - NEAR_END_PX;
-  };
-  return (
-    <div
-      ref={scroller}
-      className={`log-lines${wrap ? " wrap" : ""}`}
-      role="log"
-      tabIndex={0}
-      aria-label="Lines of the log"
-      onScroll={onScroll}
-    >
-      <div style={{ height: rows.getTotalSize() }}>
-        <div style={{ transform: `translateY(${rows.getVirtualItems()[0]?.start ?? 0}px)` }}>
-          {rows.getVirtualItems().map(({ index, key }) => {
-            const line = lines[index]!;
-            return (
-              <div
-                key={key}
-                ref={rows.measureElement}
-                data-index={index}
-                className={`log-line ${line.level}`}
-              >
-                <time title={line.at === null ? "" : formatInstant(line.at, zone)}>
-                  {line.at === null ? "" : formatClock(line.at, zone, true)}
-                </time>
-                <b>{line.at === null || line.level === "info" ? "" : line.level}</b>
-                <span>{line.text}</span>
-              </div>
-            );
-          })}
-        </div>
-      </div>
-    </div>
-  );
+function download(name: string, text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type: "text/plain;charset=utf-8" }));
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = name;
+  link.click();
+  // The browser has taken hold of it by then.
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "react";
 import type { LogPiece } from "../../../api/contracts.ts";
-import { Unreachable, getJson, queryOf } from "../api/fetch.ts";
+import { API, Unreachable, getJson, queryOf } from "../api/fetch.ts";
 import { taskPath } from "../api/queries.ts";
 import { parseLog, type Line } from "./lines.ts";
 
@@ -16,24 +16,32 @@ export interface LogTail {
   readonly lines: readonly Line[];
   readonly done: boolean;
   readonly error: Error | null;
+  /** The whole text as it was written, as far as it has been read. */
+  readonly text: () => string;
 }
 
-/** How soon to ask for more: at once while pieces come full, else live enough to feel live. */
+/** How soon to ask for more when nothing streams: live enough to feel live. */
 const TAIL_MS = 800;
 const AWAY_MS = 2000;
 
-const logPath = ({ dagId, runId, taskId, mapIndex, tryNumber }: LogSource, offset: number): string =>
-  `${taskPath(dagId, runId, taskId)}/tries/${tryNumber}/log${queryOf({ mapIndex: mapIndex < 0 ? null : mapIndex, offset })}`;
+const logPath = (
+  { dagId, runId, taskId, mapIndex, tryNumber }: LogSource,
+  offset: number,
+  noun = "log",
+): string =>
+  `${taskPath(dagId, runId, taskId)}/tries/${tryNumber}/${noun}${queryOf({ mapIndex: mapIndex < 0 ? null : mapIndex, offset })}`;
+
+const NOTHING: LogTail = { lines: [], done: false, error: null, text: () => "" };
 
 /** Reads a log from its start, then follows it until it is done and its try has ended. Rests while the tab is hidden. */
 export function useLogTail(source: LogSource, running: boolean): LogTail {
-  const [tail, setTail] = useState<LogTail>({ lines: [], done: false, error: null });
+  const [tail, setTail] = useState<LogTail>(NOTHING);
   const key = logPath(source, 0);
   const latest = useRef({ source, running });
   latest.current = { source, running };
   useEffect(() => {
     const stop = new AbortController();
-    setTail({ lines: [], done: false, error: null });
+    setTail(NOTHING);
     void follow(latest.current.source, () => latest.current.running, stop.signal, setTail);
     return () => stop.abort();
   }, [key]);
@@ -46,37 +54,77 @@ async function follow(
   signal: AbortSignal,
   show: (tail: LogTail) => void,
 ): Promise<void> {
+  const pieces: string[] = [];
   let lines: Line[] = [];
   let rest = "";
   let offset = 0;
+  const add = (text: string, nextOffset: number): void => {
+    offset = nextOffset;
+    if (text === "") return;
+    pieces.push(text);
+    // Only the last, unfinished line is read again; the lines before it stay as they are.
+    const joined = rest + text;
+    const cut = joined.lastIndexOf("\n") + 1;
+    lines = [...lines, ...parseLog(joined.slice(0, cut))];
+    rest = joined.slice(cut);
+  };
+  const tell = (done: boolean, error: Error | null = null): void => {
+    if (signal.aborted) return;
+    const all = rest === "" ? lines : [...lines, ...parseLog(rest)];
+    show({ lines: all, done, error, text: () => pieces.join("") });
+  };
   while (!signal.aborted) {
     const running = isRunning();
     try {
+      const from = offset;
       const piece = await getJson<LogPiece>(logPath(source, offset), signal);
       if (signal.aborted) return;
-      if (piece.text !== "") {
-        // Only the last, unfinished line is read again; the lines before it stay as they are.
-        const text = rest + piece.text;
-        const cut = text.lastIndexOf("\n") + 1;
-        lines = [...lines, ...parseLog(text.slice(0, cut))];
-        rest = text.slice(cut);
-      }
-      const more = piece.nextOffset > offset;
-      offset = piece.nextOffset;
+      add(piece.text, piece.nextOffset);
       // A store may call a log done that a running try still adds to.
       const done = piece.done && !running;
-      show({ lines: rest === "" ? lines : [...lines, ...parseLog(rest)], done, error: null });
+      tell(done);
       if (done) return;
-      if (!more) await pause(TAIL_MS, signal);
+      if (offset === from && running) {
+        const put = (text: string, at: number): void => (add(text, at), tell(false));
+        await stream(source, offset, put, signal);
+      }
+      if (offset === from) await pause(TAIL_MS, signal);
     } catch (error) {
-      if (signal.aborted) return;
       const failure = error instanceof Error ? error : new Error(String(error));
-      show({ lines, done: false, error: failure });
+      tell(false, failure);
       if (!(failure instanceof Unreachable)) return;
       await pause(AWAY_MS, signal);
     }
     await visible(signal);
   }
+}
+
+/** Lines as they are written, until the try has ended, the stream is lost, or the tab is hidden. */
+function stream(
+  source: LogSource,
+  offset: number,
+  put: (text: string, nextOffset: number) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  return new Promise((resolve) => {
+    const events = new EventSource(API + logPath(source, offset, "log/stream"));
+    const end = (): void => {
+      events.close();
+      document.removeEventListener("visibilitychange", onHidden);
+      signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const onHidden = (): void => {
+      if (document.hidden) end();
+    };
+    events.addEventListener("log", (event: MessageEvent<string>) =>
+      put((JSON.parse(event.data) as { text: string }).text, Number(event.lastEventId)),
+    );
+    events.addEventListener("done", end);
+    events.addEventListener("error", end);
+    document.addEventListener("visibilitychange", onHidden);
+    signal.addEventListener("abort", end);
+  });
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {

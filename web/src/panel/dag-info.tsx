@@ -1,15 +1,23 @@
 import type { DagDetail } from "../../../api/contracts.ts";
+import { Link } from "../routing/link.tsx";
+import { ALL_DAGS, type DagView } from "../routing/route.ts";
+import { dagPlace } from "../routing/use-route.ts";
+import { formatInterval } from "../time/format.ts";
 import { Relative, When } from "../time/when.tsx";
+import { useZone } from "../time/zone.tsx";
+import { Markdown } from "../markdown/markdown.tsx";
+import { NextRuns } from "./next-runs.tsx";
 import { PanelHead } from "./panel-head.tsx";
 
-export function DagInfo({ dag }: { readonly dag: DagDetail }) {
+export function DagInfo({ dag, view }: { readonly dag: DagDetail; readonly view: DagView }) {
   const { graph } = dag;
+  const { zone } = useZone();
   const version = dag.versions[0];
   return (
     <>
       <PanelHead dagId={dag.dagId} title="About this DAG" />
       {dag.description !== "" && <p className="prose">{dag.description}</p>}
-      {graph !== null && graph.doc !== "" && <p className="prose">{graph.doc}</p>}
+      {graph !== null && graph.doc !== "" && <Markdown text={graph.doc} />}
       <dl className="facts">
         <dt>Schedule</dt>
         <dd>{dag.schedule}</dd>
@@ -28,6 +36,12 @@ export function DagInfo({ dag }: { readonly dag: DagDetail }) {
           ) : (
             <>
               <When at={Date.parse(dag.nextDueAt)} seconds={false} />
+              {dag.nextInterval !== null && (
+                <span className="soft">
+                  {" about "}
+                  {formatInterval(Date.parse(dag.nextInterval.start), Date.parse(dag.nextInterval.end), zone)}
+                </span>
+              )}
               {dag.paused ? " (once switched on)" : ""}
             </>
           )}
@@ -65,9 +79,9 @@ export function DagInfo({ dag }: { readonly dag: DagDetail }) {
             <dt>Tags</dt>
             <dd className="tags">
               {dag.tags.map((tag) => (
-                <span key={tag} className="tag">
+                <Link key={tag} to={{ page: "dags", list: { ...ALL_DAGS, tags: [tag] } }} className="tag">
                   {tag}
-                </span>
+                </Link>
               ))}
             </dd>
           </>
@@ -80,11 +94,15 @@ export function DagInfo({ dag }: { readonly dag: DagDetail }) {
           <>
             <dt>Version</dt>
             <dd>
-              {version.number}, since <Relative at={Date.parse(version.createdAt)} />
+              <Link to={dagPlace(dag.dagId, { ...view, show: "code", version: null, against: null })}>
+                {version.number}
+              </Link>
+              , since <Relative at={Date.parse(version.createdAt)} />
             </dd>
           </>
         )}
       </dl>
+      <NextRuns dagId={dag.dagId} paused={dag.paused} />
       <p className="soft small hint">Pick a run, a task or a cell to see its details here.</p>
     </>
   );

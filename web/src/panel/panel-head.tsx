@@ -18,6 +18,16 @@ export function PanelHead({ dagId, view, title, children }: Props) {
       {children}
       {view !== undefined && (
         <Link
+          to={dagPlace(dagId, { ...view, show: view.show === "details" ? "grid" : "details" })}
+          className="button plain close"
+          aria-label={view.show === "details" ? "Back beside the grid" : "Open at full width"}
+          title={view.show === "details" ? "Beside the grid (1)" : "At full width (5)"}
+        >
+          {view.show === "details" ? "⇥" : "⤢"}
+        </Link>
+      )}
+      {view !== undefined && (
+        <Link
           to={dagPlace(dagId, { ...view, ...NO_PICK })}
           className="button plain close"
           aria-label="Close details"

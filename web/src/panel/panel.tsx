@@ -20,7 +20,7 @@ export function Panel({ dag, view }: { readonly dag: DagDetail; readonly view: D
       ) : taskId !== null ? (
         <TaskInfo dag={dag} taskId={taskId} view={view} />
       ) : (
-        <DagInfo dag={dag} />
+        <DagInfo dag={dag} view={view} />
       )}
     </aside>
   );

@@ -11,6 +11,7 @@ import { Took, When } from "../time/when.tsx";
 import { useZone } from "../time/zone.tsx";
 import { Answer } from "../ui/answer.tsx";
 import { PanelHead } from "./panel-head.tsx";
+import { RunTasks } from "./run-tasks.tsx";
 import { TemporalLink } from "./temporal-link.tsx";
 import { WaitingNote } from "./waiting-note.tsx";
 
@@ -102,20 +103,25 @@ function RunBody({
           </>
         )}
         <dt>Version</dt>
-        <dd>{run.version}</dd>
+        <dd>
+          <Link to={dagPlace(dag.dagId, { ...view, show: "code", version: run.version, against: null })}>
+            {run.version}
+          </Link>
+        </dd>
         <dt>Run id</dt>
         <dd>
           <code>{run.runId}</code>
         </dd>
       </dl>
       <TaskTally cells={run.cells} unasked={unasked} />
-      <TasksToSee run={run} view={view} />
+      {view.show !== "details" && <TasksToSee run={run} view={view} />}
       {conf !== null && (
         <>
           <h3>Conf</h3>
           <pre className="block">{conf}</pre>
         </>
       )}
+      {view.show === "details" && <RunTasks dag={dag} run={run} view={view} />}
     </>
   );
 }

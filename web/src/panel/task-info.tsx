@@ -1,4 +1,5 @@
 import type { DagDetail, GraphTask } from "../../../api/contracts.ts";
+import { Markdown } from "../markdown/markdown.tsx";
 import { Link } from "../routing/link.tsx";
 import type { DagView } from "../routing/route.ts";
 import { dagPlace } from "../routing/use-route.ts";
@@ -24,7 +25,7 @@ export function TaskInfo({ dag, taskId, view }: Props) {
         </Notice>
       ) : (
         <>
-          {task.doc !== "" && <p className="prose">{task.doc}</p>}
+          <Markdown text={task.doc} />
           <TaskFacts dag={dag} task={task} view={view} />
         </>
       )}

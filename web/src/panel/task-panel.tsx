@@ -1,6 +1,7 @@
 import type { DagDetail } from "../../../api/contracts.ts";
 import { useRun, useTries } from "../api/queries.ts";
 import { loudest } from "../grid/model.ts";
+import { Markdown } from "../markdown/markdown.tsx";
 import { Link } from "../routing/link.tsx";
 import type { DagView } from "../routing/route.ts";
 import { dagPlace } from "../routing/use-route.ts";
@@ -60,7 +61,7 @@ export function TaskPanel({ dag, runId, taskId, view }: Props) {
             {list.tries.length === 0 ? (
               <p className="soft">{TASK_LOOK[list.state].meaning}. It has no tries.</p>
             ) : (
-              <TriesView dagId={dag.dagId} runId={runId} list={list} picked={view.tryNumber} />
+              <TriesView dagId={dag.dagId} runId={runId} list={list} view={view} />
             )}
           </>
         )}
@@ -68,6 +69,7 @@ export function TaskPanel({ dag, runId, taskId, view }: Props) {
       {task !== undefined && (
         <details className="more">
           <summary>How the task is defined now</summary>
+          <Markdown text={task.doc} />
           <TaskFacts dag={dag} task={task} view={view} />
         </details>
       )}

@@ -1,6 +1,7 @@
 import type { KeyboardEvent } from "react";
 import type { Try, TryList } from "../../../api/contracts.ts";
 import { LogView } from "../log/log-view.tsx";
+import type { DagView } from "../routing/route.ts";
 import { changeView } from "../routing/use-route.ts";
 import { Mark } from "../states/state-mark.tsx";
 import { TRY_LOOK } from "../states/tables.ts";
@@ -10,13 +11,12 @@ interface Props {
   readonly dagId: string;
   readonly runId: string;
   readonly list: TryList;
-  /** null: the newest, and whichever becomes the newest. */
-  readonly picked: number | null;
+  readonly view: DagView;
 }
 
-export function TriesView({ dagId, runId, list, picked }: Props) {
+export function TriesView({ dagId, runId, list, view }: Props) {
   const { tries, taskId, mapIndex } = list;
-  const shown = tries.find((one) => one.try === picked) ?? tries.at(-1);
+  const shown = tries.find((one) => one.try === view.tryNumber) ?? tries.at(-1);
   if (shown === undefined) return null;
   return (
     <>
@@ -27,6 +27,7 @@ export function TriesView({ dagId, runId, list, picked }: Props) {
           key={shown.try}
           source={{ dagId, runId, taskId, mapIndex, tryNumber: shown.try }}
           running={shown.state === "running"}
+          view={view}
         />
       </div>
     </>
@@ -34,7 +35,8 @@ export function TriesView({ dagId, runId, list, picked }: Props) {
 }
 
 function TryTabs({ tries, shown }: { readonly tries: readonly Try[]; readonly shown: Try }) {
-  const pick = (one: Try): void => changeView({ tryNumber: one === tries.at(-1) ? null : one.try }, true);
+  const pick = (one: Try): void =>
+    changeView({ tryNumber: one === tries.at(-1) ? null : one.try, line: null }, true);
   const onKeyDown = (event: KeyboardEvent<HTMLDivElement>): void => {
     const step = event.key === "ArrowLeft" ? -1 : event.key === "ArrowRight" ? 1 : 0;
     const next = tries[tries.indexOf(shown) + step];

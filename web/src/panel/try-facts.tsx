@@ -1,7 +1,7 @@
 import type { Try } from "../../../api/contracts.ts";
 import { StateWord } from "../states/state-mark.tsx";
 import { TRY_LOOK } from "../states/tables.ts";
-import { formatDuration } from "../time/format.ts";
+import { formatBytes, formatDuration } from "../time/format.ts";
 import { Took, When } from "../time/when.tsx";
 
 export function TryFacts({ one }: { readonly one: Try }) {
@@ -41,7 +41,11 @@ export function TryFacts({ one }: { readonly one: Try }) {
         )}
       </dl>
       {one.error !== null && <ErrorBlock error={one.error} />}
-      {one.output !== null && one.output !== undefined && <Output value={one.output} />}
+      {one.stored !== null ? (
+        <StoredOutput stored={one.stored} />
+      ) : (
+        one.output !== null && one.output !== undefined && <Output value={one.output} />
+      )}
     </>
   );
 }
@@ -59,6 +63,18 @@ function ErrorBlock({ error }: { readonly error: NonNullable<Try["error"]> }) {
         </details>
       )}
     </section>
+  );
+}
+
+/** Too large to stand here. */
+function StoredOutput({ stored }: { readonly stored: NonNullable<Try["stored"]> }) {
+  return (
+    <p>
+      <span className="soft">Output of {formatBytes(stored.bytes)}: </span>
+      <a href={stored.href} target="_blank" rel="noreferrer">
+        open its JSON
+      </a>
+    </p>
   );
 }
 

@@ -3,8 +3,11 @@ import { Dialog } from "../ui/dialog.tsx";
 const KEYS: readonly (readonly [readonly string[], string])[] = [
   [["/"], "Go to the search box"],
   [["←", "→", "↑", "↓"], "Move in the grid"],
+  [["h", "l", "k", "j"], "The same; j and k also go through the list of DAGs"],
   [["Home", "End"], "Oldest and newest run shown"],
   [["Enter"], "Open the run or task under the focus"],
+  [["x"], "Fold or unfold the group under the focus"],
+  [["1", "…", "5"], "Grid, graph, Gantt, code, details"],
   [["Esc"], "Close what is open"],
   [["t"], "Trigger a run of the open DAG"],
   [["?"], "Show these keys"],

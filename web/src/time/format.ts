@@ -88,6 +88,14 @@ export function formatDuration(ms: number): string {
   return `${Math.floor(s / 86_400)} d ${Math.floor((s % 86_400) / 3600)} h`;
 }
 
+/** `512 B`, `64 KiB`, `12.3 MiB` */
+export function formatBytes(bytes: number): string {
+  if (bytes < 1024) return `${bytes} B`;
+  const [size, unit] =
+    bytes < 1024 ** 2 ? [1024, "KiB"] : bytes < 1024 ** 3 ? [1024 ** 2, "MiB"] : [1024 ** 3, "GiB"];
+  return `${(bytes / Number(size)).toFixed(1).replace(/\.0$/, "")} ${unit}`;
+}
+
 /** A length someone chose, such as a delay: `5 s`, `1 min`, `1 h 30 min`. */
 export function formatSetting(ms: number): string {
   return formatDuration(ms)
