@@ -26,7 +26,7 @@ export function paramErrorsText(errors: readonly ParamError[]): string {
 }
 
 /** `["window", "days", 0]` as `window.days[0]`. */
-export function pathText(path: Path): string {
+function pathText(path: Path): string {
   return path
     .map((part, i) => (typeof part === "number" ? `[${part}]` : `${i === 0 ? "" : "."}${String(part)}`))
     .join("");
