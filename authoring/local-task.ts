@@ -133,7 +133,10 @@ function inputsOf(
     const list = missing.map(
       (name) => `"${name}" (the output of task "${graph.tasks[task.inputs[name]!]!.id}")`,
     );
-    throw new Refused("input_missing", `${where} reads ${list.join(", ")}: give a value for each`);
+    throw new Refused(
+      "input_missing",
+      `${where} reads ${list.join(", ")}: give a value for each, by \`inputs\` of runTask or by --input name=JSON of the command line`,
+    );
   }
   return Object.fromEntries(
     names

@@ -10,7 +10,8 @@ import { VERSION } from "./version.ts";
 
 /** Loaded when they are wanted: Temporal's worker alone takes a second, and `dags list` needs none of it. */
 const processes = async () => await import("./processes.ts");
-const start = async (): Promise<void> => await (await import("./start.ts")).start(readConfig());
+const start = async (options: { readonly dev?: boolean } = {}): Promise<void> =>
+  await (await import("./start.ts")).start(readConfig(), options);
 
 /** The command line; `argv` as the process got it. */
 export async function main(argv: readonly string[]): Promise<void> {
@@ -36,11 +37,11 @@ export function createProgram(): Command {
     .description(
       "the whole product in one process group: embedded PostgreSQL and Temporal, worker, processor, API, page",
     )
-    .action(start);
+    .action(async () => await start());
   program
     .command("dev")
-    .description("as start; saved DAG files are picked up, runs in flight keep their version")
-    .action(start);
+    .description("as start; tells what each save of a DAG file changed, or why it cannot be used")
+    .action(async () => await start({ dev: true }));
   program
     .command("reset")
     .description("empty the data folder (embedded database, Temporal, logs)")

@@ -19,6 +19,7 @@ import type { LogStore } from "../platform/logs/store.ts";
 import { openObjects } from "../platform/objects/open.ts";
 import { connectNative } from "../platform/temporal.ts";
 import { createProcessor } from "../processor/processor.ts";
+import type { DevVoice } from "./dev.ts";
 import { createDueRuns } from "../schedules/create-runs.ts";
 import { installRuntime } from "../worker/runtime.ts";
 import { startWorker, type StartedWorker } from "../worker/worker.ts";
@@ -62,6 +63,7 @@ export function checkDagFolder(config: Config): string {
 export async function startProcessorPart(
   shared: Shared,
   createDue: (dagIds: readonly string[]) => Promise<unknown>,
+  voice?: Pick<DevVoice, "log" | "stored">,
 ): Promise<void> {
   const { config, pool, log, life } = shared;
   const folder = checkDagFolder(config);
@@ -71,11 +73,13 @@ export async function startProcessorPart(
     folder,
     home: resolve(config.home),
     limits: { timeoutMs: config.importTimeoutMs },
-    log,
-    onStored: (dagIds) =>
-      createDue(dagIds).catch((error: unknown) =>
+    log: voice?.log ?? log,
+    onStored: (dagIds) => {
+      voice?.stored(dagIds);
+      return createDue(dagIds).catch((error: unknown) =>
         log.warn({ err: error }, "creating due runs failed; the clock will"),
-      ),
+      );
+    },
   });
   life.onEnd("processor", async () => await processor.stop());
   await processor.start();

@@ -6,13 +6,19 @@ import { Life, untilKilled } from "../platform/life.ts";
 import { createLog } from "../platform/log.ts";
 import { buildIfStale } from "../web/build-if-stale.ts";
 import { workflowBundle } from "../worker/bundle.ts";
+import { createDevVoice } from "./dev.ts";
 import { checkDagFolder, startApiPart, startProcessorPart, startWorkerPart, type Shared } from "./parts.ts";
 import { openLogs, openPool, openTemporal } from "./resources.ts";
 import { setUpTemporal } from "./setup.ts";
 import { VERSION } from "./version.ts";
 
+export interface StartOptions {
+  /** Each save is told on the terminal: what it changed, or why it cannot be used. */
+  readonly dev?: boolean;
+}
+
 /** The whole product in one command: embedded servers (unless addresses are given), worker, processor, API, page. */
-export async function start(given: Config): Promise<void> {
+export async function start(given: Config, { dev = false }: StartOptions = {}): Promise<void> {
   const began = Date.now();
   const say = (line: string): void => console.log(line);
   const log = createLog(given.logLevel === "info" ? "warn" : given.logLevel, "meridian");
@@ -40,7 +46,10 @@ export async function start(given: Config): Promise<void> {
       temporalUi: embedded.temporalUi,
     });
     embedded.announcePage(api.url);
-    await startProcessorPart(shared, createDue);
+    const voice = dev ? createDevVoice(pool, config.dags, log, say) : undefined;
+    life.onEnd("dev", () => voice?.end());
+    await startProcessorPart(shared, createDue, voice);
+    voice?.begin();
     // Whatever came due while nothing ran; nobody waits for the next minute.
     await worker.createDue();
     say(`
