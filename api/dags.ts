@@ -4,7 +4,6 @@ import { boundaries, describe } from "../core/calendar/timetable.ts";
 import { upcoming } from "../core/calendar/upcoming.ts";
 import type { SerialGraph } from "../core/graph.ts";
 import {
-  countDags,
   readDag,
   readDagFacets,
   readDags,
@@ -92,10 +91,7 @@ export const dagRoutes = (deps: AppDeps) => {
         importError: query.importError ?? null,
       };
       const key = query.after === undefined ? null : readDagKey(sort, query.after);
-      const [rows, total] = await Promise.all([
-        readDags(db, filter, { sort, after: key, limit: limit + 1 }),
-        countDags(db, filter),
-      ]);
+      const { total, rows } = await readDags(db, filter, { sort, after: key, limit: limit + 1 });
       const [page, after] = cutPage(rows, limit, (row) => dagKeyOf(sort, row));
       const ids = page.map((row) => row.dag_id);
       const runs = new Map(ids.map((dagId) => [dagId, [] as LastRunRow[]]));

@@ -21,11 +21,11 @@ export interface DagRow {
   readonly import_error: boolean;
 }
 
-const DAG_COLUMNS = (dags = "app.dag"): string => `
+const DAG_COLUMNS = (dags = "app.dag d"): string => `
   d.dag_id, d.file, d.description, d.owner, d.tags, d.timetable, d.paused, d.pause_reason, d.paused_by, d.active,
   d.next_due_at, d.uncovered, d.version::float8 as version, v.number as version_number,
   exists (select from app.dag_file f where f.path = d.file and f.error is not null) as import_error
-from ${dags} d left join app.dag_version v on v.version = d.version`;
+from ${dags} left join app.dag_version v on v.version = d.version`;
 
 export interface DagFilter {
   /** Part of the id or the description, in any case. */
@@ -42,7 +42,8 @@ export interface DagFilter {
   readonly state: RunState | null;
 }
 
-// One index look-up per DAG for `state`, and only when it is asked for.
+// Two look-ups per DAG for `state`, and only when it is asked for: the ledger is one table, where the runs' own index is
+// one for each month (20,000 DAGs in 8 months: 0.15 s against 0.3 s).
 const MATCHES = `
   ($1::text is null or d.dag_id ilike $1 or d.description ilike $1)
   and ($2::text[] is null or case when $3 then d.tags @> $2 else d.tags && $2 end)
@@ -52,7 +53,8 @@ const MATCHES = `
   and ($7::boolean is null
        or $7 = exists (select from app.dag_file f where f.path = d.file and f.error is not null))
   and ($8::text is null or $8 = (
-    select r.state from app.dag_run r where r.dag_id = d.dag_id order by r.logical_at desc, r.run desc limit 1))`;
+    select r.state from app.dag_run r where r.run = (
+      select k.run from app.run_key k where k.dag_id = d.dag_id order by k.logical_at desc, k.fork desc limit 1)))`;
 
 /** Text for `ilike` that finds what holds it. */
 export const holding = (text: string | null): string | null =>
@@ -84,37 +86,35 @@ const AFTER_DUE = `coalesce('epoch'::timestamptz + $10::bigint * interval '1 mic
 
 /** What comes after the key ($9 its id or null, $10 its due time), and in which order. */
 const SORTS: Record<DagSort, { readonly after: string; readonly order: string }> = {
-  dagId: { after: "d.dag_id > $9", order: "d.dag_id" },
-  "-dagId": { after: "d.dag_id < $9", order: "d.dag_id desc" },
-  nextDueAt: { after: `(${DUE}, d.dag_id) > (${AFTER_DUE}, $9)`, order: `${DUE}, d.dag_id` },
-  "-nextDueAt": { after: `(${DUE}, d.dag_id) < (${AFTER_DUE}, $9)`, order: `${DUE} desc, d.dag_id desc` },
+  dagId: { after: "m.dag_id > $9", order: "m.dag_id" },
+  "-dagId": { after: "m.dag_id < $9", order: "m.dag_id desc" },
+  nextDueAt: { after: `(m.due, m.dag_id) > (${AFTER_DUE}, $9)`, order: "m.due, m.dag_id" },
+  "-nextDueAt": { after: `(m.due, m.dag_id) < (${AFTER_DUE}, $9)`, order: "m.due desc, m.dag_id desc" },
 };
 
-/** DAGs after `after`, in the order of `sort`. */
+/**
+ * DAGs after `after` in the order of `sort`, and how many there are over all pages. What matches is worked out once
+ * for both: it reads every DAG, which takes a few milliseconds for each thousand of them.
+ */
 export async function readDags(
   db: Db,
   filter: DagFilter,
   page: { sort: DagSort; after: DagKey | null; limit: number },
-): Promise<(DagRow & { readonly due_us: string | null })[]> {
+): Promise<{ total: number; rows: (DagRow & { readonly due_us: string | null })[] }> {
   const { after, order } = SORTS[page.sort];
-  const { rows } = await db.query<DagRow & { due_us: string | null }>(
-    `select d.due_us, ${DAG_COLUMNS(`(
-       select d.*, case when ${DUE} < 'infinity' then (extract(epoch from ${DUE}) * 1000000)::bigint::text end as due_us
-       from app.dag d
-       where ${MATCHES} and (($9::text is null and $10::bigint is null) or ${after})
-       order by ${order} limit $11)`)}
+  const { rows } = await db.query<DagRow & { dag_id: string | null; due_us: string | null; total: number }>(
+    `with matching as materialized (select d.dag_id, ${DUE} as due from app.dag d where ${MATCHES}),
+     page as (
+       select m.* from matching m where ($9::text is null and $10::bigint is null) or ${after}
+       order by ${order} limit $11),
+     shown as (
+       select m.due, case when m.due < 'infinity' then (extract(epoch from m.due) * 1000000)::bigint::text end as due_us,
+         ${DAG_COLUMNS("page m join app.dag d using (dag_id)")})
+     select t.total, m.* from (select count(*)::int as total from matching) t left join shown m on true
      order by ${order}`,
     [...filterValues(filter), page.after?.dagId ?? null, page.after?.due ?? null, page.limit],
   );
-  return rows;
-}
-
-export async function countDags(db: Db, filter: DagFilter): Promise<number> {
-  const { rows } = await db.query<{ total: number }>(
-    `select count(*)::int as total from app.dag d where ${MATCHES}`,
-    filterValues(filter),
-  );
-  return rows[0]!.total;
+  return { total: rows[0]!.total, rows: rows.filter((row) => row.dag_id !== null) };
 }
 
 /** What the active DAGs can be filtered by, with how many have it. */
