@@ -40,7 +40,7 @@ interface Answer {
 const TEMPORAL_UI = "http://127.0.0.1:8233";
 
 /** The DAG folder is a copy of the examples, so that a test may break it. */
-export async function startWholeProduct(): Promise<WholeProduct> {
+export async function startWholeProduct(command: "start" | "dev" = "start"): Promise<WholeProduct> {
   const name = `page-${randomUUID().slice(0, 8)}`;
   const home = join(ROOT, ".meridian", name);
   const dags = join(home, "dags");
@@ -61,7 +61,7 @@ export async function startWholeProduct(): Promise<WholeProduct> {
     TEMPORAL_NAMESPACE: namespace,
     TEMPORAL_UI_URL: TEMPORAL_UI,
   };
-  const started = await startProcess(["start"], env, /Ready after/);
+  const started = await startProcess([command], env, /Ready after/);
   const temporal = await connectClient(readConfig(env), env["TEMPORAL_ADDRESS"]!);
   const ended = new Promise<number | null>((done) => started.child.once("exit", (code) => done(code)));
   return {
