@@ -5,6 +5,7 @@ import {
   ReactFlowProvider,
   useReactFlow,
   useStore,
+  useStoreApi,
   type Edge,
 } from "@xyflow/react";
 import "@xyflow/react/dist/base.css";
@@ -32,6 +33,8 @@ const NODE_TYPES = { task: TaskBox, tasks: GroupBox };
 const LEAST_ZOOM = 0.02;
 /** Below this, words cannot be read, and nodes are blocks of colour. */
 const FAR = 0.4;
+/** Up to so many are all drawn, so that search within the page and screen readers find them. */
+const DRAWN_AT_MOST = 150;
 /** From here on a graph is shown whole at first. */
 const READABLE = 0.55;
 const NEAR = 0.8;
@@ -91,10 +94,21 @@ function Canvas({ graph, view, states }: Props) {
     },
     [view],
   );
-  const onFocus = useCallback((key: string) => {
-    setFocused(key);
-    setWanted(null);
-  }, []);
+  const store = useStoreApi();
+  const onFocus = useCallback(
+    (key: string) => {
+      setFocused(key);
+      setWanted(null);
+      const at = centres.get(key);
+      const { transform, width, height } = store.getState();
+      if (at === undefined) return;
+      const [left, top, zoom] = transform;
+      const [x, y] = [at.x * zoom + left, at.y * zoom + top];
+      // Tab may lead to what is out of sight.
+      if (x < 0 || y < 0 || x > width || y > height) void flow.setCenter(at.x, at.y, { zoom });
+    },
+    [centres, flow, store],
+  );
   const entry = [focused, picked].find((key) => key !== null && centres.has(key)) ?? nodes[0]?.id ?? null;
   const life = useMemo<GraphLife>(
     () => ({ states, picked, flow: direction, entry, wanted, find, onPick: pick, onFold, onFocus }),
@@ -128,7 +142,7 @@ function Canvas({ graph, view, states }: Props) {
           nodeTypes={NODE_TYPES}
           minZoom={LEAST_ZOOM}
           maxZoom={1.6}
-          onlyRenderVisibleElements
+          onlyRenderVisibleElements={nodes.length > DRAWN_AT_MOST}
           nodesDraggable={false}
           nodesConnectable={false}
           nodesFocusable={false}

@@ -3,7 +3,7 @@ import { useGrid } from "../api/queries.ts";
 import { NO_PICK, type DagView } from "../routing/route.ts";
 import { changeView } from "../routing/use-route.ts";
 import { RUN_LOOK } from "../states/tables.ts";
-import { formatInstant } from "../time/format.ts";
+import { formatRunDate } from "../time/format.ts";
 import { useZone } from "../time/zone.tsx";
 import "./run-pick.css";
 
@@ -43,7 +43,7 @@ export function RunPick({ dag, view, none }: Props) {
         {!listed && <option value={runId}>{runId}</option>}
         {runs.toReversed().map((run) => (
           <option key={run.runId} value={run.runId}>
-            {formatInstant(Date.parse(run.logicalDate), zone, false)} · {RUN_LOOK[run.state].word}
+            {formatRunDate(Date.parse(run.logicalDate), zone)} · {RUN_LOOK[run.state].word}
           </option>
         ))}
       </select>
