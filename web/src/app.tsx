@@ -62,7 +62,7 @@ function Page({ place }: { readonly place: Place }) {
       return <ImportErrorsPage file={place.file} />;
     case "unknown":
       return (
-        <Notice title="There is no such page">
+        <Notice title="There is no such page" level={1}>
           <code>{place.path}</code> leads nowhere. <Link to={{ page: "dags", list: ALL_DAGS }}>All DAGs</Link>
         </Notice>
       );

@@ -3,7 +3,7 @@ import { Link } from "../routing/link.tsx";
 import { dagPlace } from "../routing/use-route.ts";
 import { Mark } from "../states/state-mark.tsx";
 import { RUN_LOOK } from "../states/tables.ts";
-import { formatInstant } from "../time/format.ts";
+import { formatRunDate } from "../time/format.ts";
 import { useZone } from "../time/zone.tsx";
 
 /** The last runs as small marks, newest right; each opens its run. */
@@ -13,7 +13,7 @@ export function LastRuns({ dagId, runs }: { readonly dagId: string; readonly run
   return (
     <div className="last-runs">
       {runs.map((run) => {
-        const label = `${formatInstant(Date.parse(run.logicalDate), zone, false)}: ${RUN_LOOK[run.state].word}`;
+        const label = `${formatRunDate(Date.parse(run.logicalDate), zone)}: ${RUN_LOOK[run.state].word}`;
         return (
           <Link
             key={run.runId}

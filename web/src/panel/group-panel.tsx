@@ -7,7 +7,7 @@ import type { DagView } from "../routing/route.ts";
 import { changeView, dagPlace } from "../routing/use-route.ts";
 import { StateWord } from "../states/state-mark.tsx";
 import { TASK_LOOK } from "../states/tables.ts";
-import { formatInstant } from "../time/format.ts";
+import { formatRunDate } from "../time/format.ts";
 import { useZone } from "../time/zone.tsx";
 import { Notice } from "../ui/notice.tsx";
 import { PanelHead } from "./panel-head.tsx";
@@ -55,7 +55,7 @@ export function GroupPanel({ dag, groupId, runId, view }: Props) {
             <>
               {" in run "}
               <Link to={dagPlace(dag.dagId, { ...view, groupId: null })} className="number">
-                {formatInstant(Date.parse(run.logicalDate), zone, false)}
+                {formatRunDate(Date.parse(run.logicalDate), zone)}
               </Link>
             </>
           )}

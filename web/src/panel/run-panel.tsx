@@ -6,7 +6,7 @@ import type { DagView } from "../routing/route.ts";
 import { dagPlace } from "../routing/use-route.ts";
 import { StateWord } from "../states/state-mark.tsx";
 import { RUN_LOOK, RUN_TYPE_WORD, TASK_LOOK } from "../states/tables.ts";
-import { formatInstant, formatInterval } from "../time/format.ts";
+import { formatRunDate, formatInterval } from "../time/format.ts";
 import { Took, When } from "../time/when.tsx";
 import { useZone } from "../time/zone.tsx";
 import { Answer } from "../ui/answer.tsx";
@@ -29,7 +29,7 @@ export function RunPanel({ dag, runId, view }: Props) {
   const query = useRun(dag.dagId, runId);
   const run = query.data;
   const { zone } = useZone();
-  const title = run === undefined ? runId : `Run ${formatInstant(Date.parse(run.logicalDate), zone, false)}`;
+  const title = run === undefined ? runId : `Run ${formatRunDate(Date.parse(run.logicalDate), zone)}`;
   return (
     <>
       <PanelHead dagId={dag.dagId} view={view} title={title}>

@@ -7,7 +7,7 @@ import type { DagView } from "../routing/route.ts";
 import { dagPlace } from "../routing/use-route.ts";
 import { StateWord } from "../states/state-mark.tsx";
 import { TASK_LOOK } from "../states/tables.ts";
-import { formatInstant } from "../time/format.ts";
+import { formatRunDate } from "../time/format.ts";
 import { useZone } from "../time/zone.tsx";
 import { Answer } from "../ui/answer.tsx";
 import { MapPicker } from "./map-picker.tsx";
@@ -35,7 +35,7 @@ export function TaskPanel({ dag, runId, taskId, view }: Props) {
   const { data, error } = useTries(dag.dagId, runId, taskId, mapIndex);
   const { zone } = useZone();
   const task = dag.graph?.tasks.find((one) => one.id === taskId);
-  const runTitle = run === undefined ? runId : formatInstant(Date.parse(run.logicalDate), zone, false);
+  const runTitle = run === undefined ? runId : formatRunDate(Date.parse(run.logicalDate), zone);
   return (
     <>
       <PanelHead dagId={dag.dagId} view={view} title={mapIndex === null ? taskId : `${taskId}[${mapIndex}]`}>

@@ -6,7 +6,9 @@ import { ALL_RUNS, type RunListView } from "../routing/route.ts";
 import { dagPlace, goTo } from "../routing/use-route.ts";
 import { StateWord } from "../states/state-mark.tsx";
 import { RUN_LOOK, RUN_TYPE_WORD } from "../states/tables.ts";
-import { Relative, Took, When } from "../time/when.tsx";
+import { formatRunDate } from "../time/format.ts";
+import { Relative, Took } from "../time/when.tsx";
+import { useZone } from "../time/zone.tsx";
 import { Answer } from "../ui/answer.tsx";
 import { Notice } from "../ui/notice.tsx";
 import { SearchBox } from "../ui/search-box.tsx";
@@ -107,6 +109,7 @@ function RunTable({ runs, filtered }: { readonly runs: readonly Run[]; readonly 
 }
 
 function RunRow({ run }: { readonly run: Run }) {
+  const { zone } = useZone();
   const startedAt = run.startedAt === null ? null : Date.parse(run.startedAt);
   const endedAt = run.endedAt === null ? null : Date.parse(run.endedAt);
   return (
@@ -118,7 +121,7 @@ function RunRow({ run }: { readonly run: Run }) {
       </th>
       <td className="number">
         <Link to={dagPlace(run.dagId, { runId: run.runId })}>
-          <When at={Date.parse(run.logicalDate)} seconds={false} />
+          {formatRunDate(Date.parse(run.logicalDate), zone)}
         </Link>
       </td>
       <td>

@@ -55,6 +55,13 @@ export function formatInstant(at: number, zone: string, seconds = true): string 
   return `${formatDay(at, zone)} ${formatClock(at, zone, seconds)}`;
 }
 
+/** A run's date: to the minute, and more precise only where it is, so that runs by hand are told apart. */
+export function formatRunDate(at: number, zone: string): string {
+  const ms = ((at % 1000) + 1000) % 1000;
+  if (ms === 0 && at % 60_000 === 0) return formatInstant(at, zone, false);
+  return `${formatInstant(at, zone)}${ms === 0 ? "" : `.${String(ms).padStart(3, "0")}`}`;
+}
+
 /** Offset at an instant: `UTC`, `+02:00`. */
 export function formatOffset(at: number, zone: string): string {
   const minutes = Math.round((asIfUtc(wallClock(at, zone)) - Math.floor(at / 1000) * 1000) / 60_000);

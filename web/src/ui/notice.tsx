@@ -1,11 +1,19 @@
 import type { ReactNode } from "react";
 import { ApiError, Unreachable } from "../api/fetch.ts";
 
+interface NoticeProps {
+  readonly title: string;
+  /** 1 where it is all of the page. */
+  readonly level?: 1 | 2;
+  readonly children?: ReactNode;
+}
+
 /** What stands where data would be: nothing there yet, and what to do about it. */
-export function Notice({ title, children }: { readonly title: string; readonly children?: ReactNode }) {
+export function Notice({ title, level = 2, children }: NoticeProps) {
+  const Heading = level === 1 ? "h1" : "h2";
   return (
     <div className="notice">
-      <h2>{title}</h2>
+      <Heading>{title}</Heading>
       {children !== undefined && <div className="soft">{children}</div>}
     </div>
   );
