@@ -179,6 +179,68 @@ describe("K70: 250 runs, 100 a page", () => {
     expect(await get(app, "/dags/many/runs?state=queued", RunList)).toEqual({ runs: [], before: null });
   });
 
+  test("oldest first is the exact reverse", async () => {
+    const down = (await pages("/dags/many/runs?limit=100")).flat();
+    expect((await pages("/dags/many/runs?limit=100&sort=date")).flat()).toEqual(down.toReversed());
+    const all = (await pages("/runs?limit=100")).flat();
+    expect((await pages("/runs?limit=100&sort=date")).flat()).toEqual(all.toReversed());
+  });
+
+  test("while runs are added, every run that was there comes once, in order", async () => {
+    await insertDag(database.pool, "grows");
+    const there: string[] = [];
+    for (let i = 0; i < 30; i += 1) {
+      await insertRun(database.pool, "grows", "2026-04-02T00:00:00Z", { fork: 2 * i });
+      there.unshift(i === 0 ? "2026-04-02T00-00-00Z" : `2026-04-02T00-00-00Z.fork-${2 * i}`);
+    }
+    for (const path of ["/dags/grows/runs?limit=7", "/runs?limit=7&search=grows"]) {
+      const seen: string[] = [];
+      let added = 0;
+      for (let before: string | null = ""; before !== null;) {
+        const key: string = before === "" ? "" : `&before=${before}`;
+        const page: RunList = await get(app, `${path}${key}`, RunList);
+        seen.push(...page.runs.map((run) => run.runId));
+        before = page.before;
+        // One before, one behind and one between what was read.
+        for (const day of ["01", "02", "03"]) {
+          const fork = 1001 + 2 * (added += 1);
+          await insertRun(database.pool, "grows", `2026-04-${day}T00:00:00Z`, { fork });
+        }
+      }
+      expect(seen.filter((id) => there.includes(id))).toEqual(there);
+      expect(new Set(seen).size).toBe(seen.length);
+      await database.pool.query(
+        "delete from app.run_key where dag_id = 'grows' and fork > 1000; delete from app.dag_run where dag_id = 'grows' and run_id ~ 'fork-[0-9]{4}'",
+      );
+    }
+  });
+
+  test.each([
+    ["type=manual", ["2026-05-09T00-00-00Z"]],
+    ["type=manual,fork", ["2026-05-09T00-00-00Z.fork-2", "2026-05-09T00-00-00Z"]],
+    ["from=2026-05-10T00:00:00Z", ["2026-05-11T00-00-00Z", "2026-05-10T00-00-00-123Z"]],
+    ["from=2026-05-10T02:00:00%2B02:00&until=2026-05-11T00:00:00Z", ["2026-05-10T00-00-00-123Z"]],
+    ["search=05-11t", ["2026-05-11T00-00-00Z"]],
+    ["search=%25", []],
+    ["state=running&sort=date", ["2026-05-09T00-00-00Z", "2026-05-11T00-00-00Z"]],
+  ])("filter %s", async (query, expected) => {
+    const { runs } = await get(app, `/dags/sales/runs?${query}`, RunList);
+    expect(runs.map((run) => run.runId)).toEqual(expected);
+    const everywhere = await get(
+      app,
+      `/runs?search=2026-05&${query}`.replace(/search=2026-05&(?=.*search)/, ""),
+      RunList,
+    );
+    expect(everywhere.runs.map((run) => run.runId).sort()).toEqual([...expected].sort());
+  });
+
+  test.each(["type=nonsense", "from=yesterday", "until=2026-05-09", "sort=state"])(
+    "%s is refused",
+    async (query) => {
+      expect((await problemOf(await app.request(`/api/v1/runs?${query}`), 400)).code).toBe("bad_request");
+    },
+  );
+
   test("a page that ends with the last row says so", async () => {
     expect((await get(app, "/dags/many/runs?limit=250", RunList)).before).toBeNull();
   });
