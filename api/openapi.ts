@@ -3,6 +3,7 @@ import { Problem } from "./contracts.ts";
 import type { ApiEnv } from "./deps.ts";
 import { PROBLEM_TYPE } from "./errors.ts";
 import { KEY_HEADER } from "./idempotency.ts";
+import { USER_HEADER } from "./who.ts";
 
 type Document = ReturnType<OpenAPIHono<ApiEnv>["getOpenAPI31Document"]>;
 
@@ -30,6 +31,12 @@ export function describeApi(app: OpenAPIHono<ApiEnv>, version: string): Document
     description: "The same key gets the same answer",
     schema: { type: "string" as const, minLength: 1, maxLength: 200 },
   };
+  const user = {
+    name: USER_HEADER,
+    in: "header" as const,
+    description: "Who asks, by their own word, percent-encoded: shown beside the change, gives no rights",
+    schema: { type: "string" as const, example: "anna%40ci" },
+  };
   const grid = document.paths?.["/api/v1/dags/{dagId}/grid"]?.get;
   if (grid?.responses) grid.responses["304"] = { description: "Nothing changed since the ETag given" };
   for (const [route, path] of Object.entries(document.paths ?? {})) {
@@ -41,7 +48,7 @@ export function describeApi(app: OpenAPIHono<ApiEnv>, version: string): Document
       if (operation?.responses) operation.responses["default"] = problems;
     }
     for (const operation of [path.post, path.delete]) {
-      if (operation) operation.parameters = [...(operation.parameters ?? []), key];
+      if (operation) operation.parameters = [...(operation.parameters ?? []), key, user];
     }
   }
   return document;

@@ -1,8 +1,12 @@
 import { Command } from "commander";
-import { configHelp, readConfig } from "../platform/config.ts";
+import type { Config } from "../platform/config.ts";
+import { completionCommand } from "./completion.ts";
+import { configCommand } from "./config.ts";
 import { dagCommands } from "./dags.ts";
-import { fail } from "./output.ts";
+import { fail } from "./failure.ts";
+import { fileCommands } from "./files.ts";
 import { poolCommands } from "./pools.ts";
+import { profileCommands } from "./profile.ts";
 import { runCommands } from "./runs.ts";
 import { taskCommands } from "./tasks.ts";
 import { validateCommand } from "./validate.ts";
@@ -10,16 +14,19 @@ import { VERSION } from "./version.ts";
 
 /** Loaded when they are wanted: Temporal's worker alone takes a second, and `dags list` needs none of it. */
 const processes = async () => await import("./processes.ts");
+const config = async (): Promise<Config> => (await import("../platform/config.ts")).readConfig();
 const start = async (options: { readonly dev?: boolean } = {}): Promise<void> =>
-  await (await import("./start.ts")).start(readConfig(), options);
+  await (await import("./start.ts")).start(await config(), options);
 
 /** The command line; `argv` as the process got it. */
 export async function main(argv: readonly string[]): Promise<void> {
   // `meridian dags list | head -1`: who has read enough has not failed us.
-  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code === "EPIPE") process.exit(0);
-    throw error;
-  });
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code === "EPIPE") process.exit(0);
+      throw error;
+    });
+  }
   try {
     await createProgram().parseAsync(argv as string[]);
   } catch (error) {
@@ -31,7 +38,16 @@ export function createProgram(): Command {
   const program = new Command("meridian")
     .description("Airflow's way of thinking, on Temporal, in TypeScript.")
     .version(VERSION)
-    .showHelpAfterError("(more by --help)");
+    .showHelpAfterError("(more by --help)")
+    .addHelpText(
+      "after",
+      `
+Ends with 0 when all went well, 1 when what was asked for failed, 2 when it was called wrongly, 3 when something does
+not exist, 4 when it was refused, 5 when the server cannot be reached, 6 when the time to wait was over.
+Commands that talk to a server take --profile, --url, or the product that runs from the data folder.`,
+    )
+    // Thrown instead of ending at once: `fail` knows the exit codes. Commands made below inherit it.
+    .exitOverride();
   program
     .command("start")
     .description(
@@ -45,37 +61,37 @@ export function createProgram(): Command {
   program
     .command("reset")
     .description("empty the data folder (embedded database, Temporal, logs)")
-    .action(async () => await (await import("../platform/embedded/home.ts")).reset(readConfig().home));
+    .action(async () => await (await import("./reset.ts")).runReset(await config()));
   program
     .command("setup")
     .description("register search attributes and clock Schedules in the Temporal namespace")
-    .action(async () => await (await processes()).runSetup(readConfig()));
+    .action(async () => await (await processes()).runSetup(await config()));
   program
     .command("worker")
     .description("run tasks and workflows")
-    .action(async () => await (await processes()).runWorker(readConfig()));
+    .action(async () => await (await processes()).runWorker(await config()));
   program
     .command("api")
     .description("serve the API and the page")
-    .action(async () => await (await processes()).runApi(readConfig()));
+    .action(async () => await (await processes()).runApi(await config()));
   program
     .command("processor")
     .description("watch the DAG folder and store versions")
-    .action(async () => await (await processes()).runProcessor(readConfig()));
-  program
-    .command("config")
-    .description("list all settings (environment variables)")
-    .action(() => console.log(configHelp()));
+    .action(async () => await (await processes()).runProcessor(await config()));
+  configCommand(program);
   program
     .command("db")
     .description("the database")
     .command("migrate")
     .description("bring the schema up to date")
-    .action(async () => await (await processes()).migrateDatabase(readConfig()));
+    .action(async () => await (await processes()).migrateDatabase(await config()));
   dagCommands(program);
   taskCommands(program);
   runCommands(program);
   poolCommands(program);
+  fileCommands(program);
+  profileCommands(program);
   validateCommand(program);
+  completionCommand(program);
   return program;
 }

@@ -1,43 +1,138 @@
-import type { Command } from "commander";
-import { checkRequestedId } from "../core/ids.ts";
-import { readConfig } from "../platform/config.ts";
-import { apiClient } from "./api-url.ts";
-import { printRows, withOutput, type Output } from "./output.ts";
+import { type Command, Option } from "commander";
+import type { Run } from "../api/contracts.ts";
+import { RUN_STATES, RUN_TYPES, type RunState, type RunType } from "../core/states.ts";
+import { NotFound } from "../core/errors.ts";
+import type { Client } from "../remote/index.ts";
+import { connect, withServer, type ServerOptions } from "./connect.ts";
+import {
+  columnsOf,
+  printJson,
+  printList,
+  say,
+  withOutput,
+  withTable,
+  type Output,
+  type Table,
+} from "./output.ts";
+import { collect, duration, instant, limit, namedRun } from "./read.ts";
+import { secondsOf } from "./table.ts";
+import { waitAndEnd } from "./wait.ts";
+
+const RUNS: Table<Run> = {
+  columns: {
+    dagId: (run) => run.dagId,
+    runId: (run) => run.runId,
+    runType: (run) => run.runType,
+    state: (run) => run.state,
+    logicalDate: (run) => run.logicalDate,
+    queuedAt: (run) => run.queuedAt,
+    startedAt: (run) => run.startedAt,
+    endedAt: (run) => run.endedAt,
+    seconds: (run) => secondsOf(run),
+    version: (run) => run.version,
+    triggeredBy: (run) => run.triggeredBy,
+    reason: (run) => run.reason,
+  },
+  shown: ["dagId", "runId", "runType", "state", "startedAt", "seconds", "reason"],
+  id: (run) => run.runId,
+};
+
+export interface RunListOptions extends Output, ServerOptions {
+  readonly state?: readonly RunState[];
+  readonly type?: readonly RunType[];
+  readonly startDate?: string;
+  readonly endDate?: string;
+  readonly search?: string;
+  readonly limit: number;
+}
+
+export function withRunFilter(command: Command): Command {
+  const several = (flags: string, what: string, choices: readonly string[]): Option => {
+    const option = new Option(flags, what).choices(choices);
+    const check = option.parseArg!;
+    option.argParser((text: string, before: readonly string[] | undefined) =>
+      collect(check(text, undefined as never) as string, before),
+    );
+    return option;
+  };
+  return withServer(withTable(command, RUNS))
+    .addOption(several("--state <state>", "in this state; repeatable: in one of them", RUN_STATES))
+    .addOption(several("--type <type>", "of this type; repeatable: of one of them", RUN_TYPES))
+    .option("--start-date <date>", "logical dates from this day or instant on (UTC)", instant)
+    .option("--end-date <date>", "logical dates before this day or instant (UTC)", instant)
+    .option("--search <text>", "part of the DAG's or the run's id")
+    .option("--limit <n>", "how many, or all", limit, 25);
+}
+
+export async function listRuns(dagId: string | undefined, options: RunListOptions): Promise<void> {
+  columnsOf(RUNS, options);
+  const client = await connect(options);
+  const found = await client.runs
+    .list({
+      dagId,
+      state: options.state,
+      type: options.type,
+      search: options.search,
+      from: options.startDate,
+      until: options.endDate,
+      limit: Math.min(options.limit + 1, 1000),
+    })
+    .all(options.limit + 1);
+  printList(found.slice(0, options.limit), RUNS, options);
+  if (found.length > options.limit) say(options, `older runs are left out: --limit ${options.limit}`);
+}
+
+/** The id of the run that was meant; the newest one where none is named. */
+export async function runIdOf(client: Client, dagId: string, text: string | undefined): Promise<string> {
+  const named = namedRun(text);
+  if ("runId" in named) return named.runId;
+  const [newest] = await client.runs.list({ dagId, limit: 1 }).all(1);
+  if (newest !== undefined) return newest.runId;
+  throw new NotFound("no_run", `dag "${dagId}" has no run yet`);
+}
+
+export const RUN_ARGUMENT = "a run's id, its logical date, or latest; default: latest";
 
 /** `meridian runs …` */
 export function runCommands(program: Command): void {
-  const runs = program.command("runs").description("runs: list, show");
-  withOutput(runs.command("list [dag]").description("runs of a DAG, or of all, newest first"))
-    .option("--state <state>", "queued, running, success, failed or cancelled")
-    .option("--limit <n>", "how many", "25")
-    .action(async (dag: string | undefined, options: Output & { state?: string; limit: string }) => {
-      const api = apiClient(readConfig());
-      const query = { limit: options.limit, ...(options.state && { state: options.state }) } as Record<
-        string,
-        string
-      >;
-      const answer =
-        dag === undefined
-          ? await (await api.runs.$get({ query })).json()
-          : await (
-              await api.dags[":dagId"].runs.$get({ param: { dagId: checkRequestedId("dag", dag) }, query })
-            ).json();
-      printRows(answer.runs, options.output, ["dagId", "runId", "runType", "state", "startedAt", "endedAt"]);
+  const runs = program.command("runs").description("runs: list, show, wait");
+  withRunFilter(runs.command("list").argument("[dag]", "of this DAG; default: of all"))
+    .description("runs, newest first")
+    .addHelpText("after", "\nExample:\n  meridian runs list --state failed --start-date 2026-05-01")
+    .action(async (dagId: string | undefined, options: RunListOptions) => await listRuns(dagId, options));
+  withServer(
+    withOutput(runs.command("show").argument("<dag>", "id of the DAG").argument("[run]", RUN_ARGUMENT)),
+  )
+    .description("a run: its tasks, why they wait, and what went wrong")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  meridian runs show sales_daily\n  meridian runs show sales_daily 2026-05-09",
+    )
+    .action(async (dagId: string, text: string | undefined, options: Output & ServerOptions) => {
+      const client = await connect(options);
+      const run = await client.runs.get(dagId, await runIdOf(client, dagId, text));
+      if (options.output === "json") return printJson(run);
+      const { printRun } = await import("./run-text.ts");
+      await printRun(client, run);
     });
-  withOutput(
-    runs.command("show <dag> <run>").description("a run: its state, its tasks and why they wait"),
-  ).action(async (dag: string, runId: string, { output }: Output) => {
-    const api = apiClient(readConfig());
-    const param = { dagId: checkRequestedId("dag", dag), runId };
-    const run = await (await api.dags[":dagId"].runs[":runId"].$get({ param })).json();
-    if (output === "json") {
-      console.log(JSON.stringify(run, null, 2));
-      return;
-    }
-    console.log(`${run.dagId} ${run.runId}: ${run.state}${run.reason === null ? "" : ` (${run.reason})`}`);
-    if (run.temporalUrl !== null) console.log(run.temporalUrl);
-    // As they began; what has not, last.
-    const cells = run.cells.toSorted((a, b) => (a.startedAt ?? "~").localeCompare(b.startedAt ?? "~"));
-    printRows(cells, output, ["taskId", "state", "try", "startedAt", "endedAt", "waits"]);
-  });
+  withServer(
+    withOutput(runs.command("wait").argument("<dag>", "id of the DAG").argument("[run]", RUN_ARGUMENT)),
+  )
+    .description("wait until a run has ended; the exit code says how")
+    .option("-q, --quiet", "no words while it waits")
+    .option("--timeout <time>", "give up after so long: seconds, or 90s, 10m, 2h", duration)
+    .addHelpText(
+      "after",
+      "\nEnds with 0 when it succeeded, 1 when it failed or was cancelled, 6 when the time is over.\n\nExample:\n  meridian runs wait sales_daily latest --timeout 30m",
+    )
+    .action(
+      async (
+        dagId: string,
+        text: string | undefined,
+        options: Output & ServerOptions & { timeout?: number },
+      ) => {
+        const client = await connect(options);
+        await waitAndEnd(client, dagId, await runIdOf(client, dagId, text), options);
+      },
+    );
 }

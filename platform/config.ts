@@ -9,6 +9,8 @@ interface Setting<T> {
   readonly help: string;
   /** As shown in the help. */
   readonly default: string;
+  /** Not shown: all of it, or the password of an address. */
+  readonly secret?: "all" | "password";
 }
 
 const text = z.string();
@@ -26,7 +28,7 @@ const list = (fallback: string) =>
       .filter(Boolean),
   );
 const flag = z
-  .enum(["0", "1", "false", "true"])
+  .enum(["0", "1", "false", "true"], "expected true or false")
   .transform((value) => value === "1" || value === "true")
   .default(false);
 
@@ -45,11 +47,18 @@ const objects = text
   })
   .optional();
 
-const setting = <T>(env: string, schema: z.ZodType<T>, fallback: string, help: string): Setting<T> => ({
+const setting = <T>(
+  env: string,
+  schema: z.ZodType<T>,
+  fallback: string,
+  help: string,
+  secret?: Setting<T>["secret"],
+): Setting<T> => ({
   env,
   schema,
   default: fallback,
   help,
+  ...(secret !== undefined && { secret }),
 });
 
 export const SETTINGS = {
@@ -69,18 +78,33 @@ export const SETTINGS = {
     "further host names by which the API may be called, comma-separated",
   ),
   apiUrl: setting(
-    "MERIDIAN_API",
+    "MERIDIAN_API_URL",
     optionalText,
     "the one that runs from MERIDIAN_HOME",
     "API that commands talk to",
   ),
+  apiToken: setting(
+    "MERIDIAN_API_TOKEN",
+    optionalText,
+    "none",
+    "token that commands send to that API",
+    "all",
+  ),
+  profile: setting("MERIDIAN_PROFILE", optionalText, "none", "profile that names the API commands talk to"),
   databaseUrl: setting(
     "DATABASE_URL",
     optionalText,
     "embedded",
     "PostgreSQL to use instead of the embedded one",
+    "password",
   ),
-  readerUrl: setting("MERIDIAN_READER_URL", optionalText, "DATABASE_URL", "replica for reads of the grid"),
+  readerUrl: setting(
+    "MERIDIAN_READER_URL",
+    optionalText,
+    "DATABASE_URL",
+    "replica for reads of the grid",
+    "password",
+  ),
   databaseConnections: setting(
     "MERIDIAN_DATABASE_CONNECTIONS",
     count(12, 2),
@@ -105,6 +129,7 @@ export const SETTINGS = {
     optionalText,
     "none",
     "API key (Temporal Cloud); switches TLS on",
+    "all",
   ),
   temporalTls: setting("TEMPORAL_TLS", flag, "false", "use TLS"),
   temporalTlsCert: setting(
@@ -195,9 +220,15 @@ export const SETTINGS = {
     "8233, or the next free one",
     "port of the embedded Temporal Web",
   ),
+  temporalCli: setting(
+    "TEMPORAL_CLI_PATH",
+    optionalText,
+    "the one on the path, a kept one, or a download",
+    "`temporal` program whose server is embedded",
+  ),
   logLevel: setting(
     "MERIDIAN_LOG_LEVEL",
-    z.enum(["debug", "info", "warn", "error"]).default("info"),
+    z.enum(["debug", "info", "warn", "error"], "expected debug, info, warn or error").default("info"),
     "info",
     "debug, info, warn or error",
   ),
@@ -213,41 +244,99 @@ export type Config = { readonly [K in keyof Settings]: Settings[K] extends Setti
 
 const CONNECTION = "MERIDIAN_CONN_";
 
+const isConnection = (name: string): boolean => name.startsWith(CONNECTION);
+
+/** What is wrong with a variable's name, or null. */
+function nameProblem(name: string, known: ReadonlySet<string>): string | null {
+  if (!name.startsWith("MERIDIAN_") || known.has(name) || name.startsWith("MERIDIAN_TEST_")) return null;
+  return `${name} is not a setting of Meridian${didYouMean(name, known)}; \`meridian config\` lists them all`;
+}
+
+function read<T>(
+  { env: name, schema, help, secret }: Setting<T>,
+  given: string | undefined,
+): { value: T } | { problem: string } {
+  const parsed = schema.safeParse(given === "" ? undefined : given);
+  if (parsed.success) return { value: parsed.data };
+  const problem = parsed.error.issues.map((issue) => issue.message).join("; ");
+  const shown = secret === undefined ? (given ?? "") : "***";
+  return { problem: `${name}=${shown} is not usable (${help}): ${problem}` };
+}
+
+const NAMES: ReadonlySet<string> = new Set(Object.values(SETTINGS).map(({ env }) => env));
+
 /** Reads the settings once, in `main`. A wrong value or a misspelt MERIDIAN_ name is one clear line. */
 export function readConfig(env: Readonly<Record<string, string | undefined>> = process.env): Config {
-  const known = new Map(Object.entries(SETTINGS).map(([key, value]) => [value.env, key]));
   const connections: Record<string, string> = {};
   for (const [name, value] of Object.entries(env)) {
-    if (name.startsWith(CONNECTION) && value !== undefined) {
+    if (isConnection(name) && value !== undefined) {
       connections[name.slice(CONNECTION.length).toLowerCase()] = value;
-    } else if (name.startsWith("MERIDIAN_") && !known.has(name) && !name.startsWith("MERIDIAN_TEST_")) {
-      throw new Refused(
-        "unknown_setting",
-        `${name} is not a setting of Meridian${didYouMean(name, known.keys())}; \`meridian config\` lists them all`,
-      );
+      continue;
     }
+    const problem = nameProblem(name, NAMES);
+    if (problem !== null) throw new Refused("unknown_setting", problem);
   }
   const values: Record<string, unknown> = {};
-  for (const [key, { env: name, schema, help }] of Object.entries(SETTINGS)) {
-    const given = env[name] === "" ? undefined : env[name];
-    const parsed = schema.safeParse(given);
-    if (!parsed.success) {
-      const problem = parsed.error.issues.map((issue) => issue.message).join("; ");
-      throw new Refused("bad_setting", `${name}=${given ?? ""} is not usable (${help}): ${problem}`);
-    }
-    values[key] = parsed.data;
+  for (const [key, setting] of Object.entries(SETTINGS)) {
+    const result = read<unknown>(setting, env[setting.env]);
+    if ("problem" in result) throw new Refused("bad_setting", result.problem);
+    values[key] = result.value;
   }
   return { ...(values as Omit<Config, "connections" | "env">), connections, env };
 }
 
-/** For `meridian config`: every setting with its default and help. */
+/** A setting as it stands now. Secrets are masked. */
+export interface SettingInForce {
+  readonly name: string;
+  readonly value: string;
+  readonly from: "environment" | "default";
+  readonly default: string;
+  readonly help: string;
+  readonly problem: string | null;
+}
+
+/** For `meridian config`: every setting with the value in force, and all that `readConfig` would refuse. */
+export function settingsInForce(
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): SettingInForce[] {
+  const rows = Object.values(SETTINGS).map((one): SettingInForce => {
+    const given = env[one.env];
+    const isGiven = given !== undefined && given !== "";
+    const result = read<unknown>(one, given);
+    return {
+      name: one.env,
+      value: isGiven ? masked(given, one.secret) : one.default,
+      from: isGiven ? "environment" : "default",
+      default: one.default,
+      help: one.help,
+      problem: "problem" in result ? result.problem : null,
+    };
+  });
+  for (const [name, value] of Object.entries(env).sort()) {
+    if (value === undefined) continue;
+    const problem = isConnection(name) ? null : nameProblem(name, NAMES);
+    if (!isConnection(name) && problem === null) continue;
+    const help = isConnection(name) ? CONNECTION_HELP : "not a setting";
+    rows.push({ name, value: "***", from: "environment", default: "none", help, problem });
+  }
+  return rows;
+}
+
+function masked(value: string, secret: Setting<unknown>["secret"]): string {
+  if (secret === undefined) return value;
+  if (secret === "all" || !URL.canParse(value)) return "***";
+  const url = new URL(value);
+  if (url.password !== "") url.password = "***";
+  if (url.searchParams.has("password")) url.searchParams.set("password", "***");
+  return url.href;
+}
+
+const CONNECTION_HELP = "connection `name` for task bodies, e.g. postgres://…";
+
+/** Every setting with its default and help, for the texts. */
 export function configHelp(): string {
   const rows = Object.values(SETTINGS).map(({ env, default: fallback, help }) => ({ env, fallback, help }));
-  rows.push({
-    env: `${CONNECTION}NAME`,
-    fallback: "none",
-    help: "connection `name` for task bodies, e.g. postgres://…",
-  });
+  rows.push({ env: `${CONNECTION}NAME`, fallback: "none", help: CONNECTION_HELP });
   const width = Math.max(...rows.map((row) => row.env.length));
   return rows.map((row) => `${row.env.padEnd(width)}  ${row.help} (default: ${row.fallback})`).join("\n");
 }

@@ -17,6 +17,7 @@ import type {
   PauseState,
   Pool,
   PoolList,
+  PoolWork,
   Run,
   RunDetail,
   RunList,
@@ -279,6 +280,9 @@ const taskCalls = (http: Http) => ({
 
 const poolCalls = (http: Http) => ({
   list: async (call: CallOptions = {}): Promise<Pool[]> => (await http.json<PoolList>("/pools", call)).pools,
+  /** Who holds its slots, and who waits for them and why. */
+  work: async (name: string, call: CallOptions = {}): Promise<PoolWork> =>
+    await http.json(pathOf("pools", name, "work"), call),
   /** Makes or resizes it. */
   set: async (
     name: string,

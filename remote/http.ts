@@ -7,6 +7,8 @@ export interface ConnectOptions {
   readonly url: string;
   /** Sent as `Authorization: Bearer …`; a function is asked for each attempt. */
   readonly token?: string | (() => string | Promise<string>) | undefined;
+  /** Who asks, such as `anna@ci`: told beside what is changed. Nobody checks it; it gives no rights. */
+  readonly user?: string | undefined;
   /** How often a request is sent at the most. Default 5: four repeats, over about 3 s. */
   readonly attempts?: number;
   /** Longest wait for one answer, ms. Default 30 000. */
@@ -125,13 +127,14 @@ export class Http {
     key: string | undefined,
     signal: AbortSignal | undefined,
   ): Promise<Response> {
-    const { token } = this.#options;
+    const { token, user } = this.#options;
     const bearer = typeof token === "function" ? await token() : token;
     return await this.#fetch(`${this.url}/api/v1${path}${queryText(query as Query | undefined)}`, {
       method,
       headers: {
         ...headers,
         ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }),
+        ...(user !== undefined && { "x-meridian-user": encodeURIComponent(user) }),
         ...(key !== undefined && { "idempotency-key": key }),
         ...(body !== undefined && { "content-type": "application/json" }),
       },

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { apiClient, rememberApi } from "../../cli/api-url.ts";
+import { rememberApi, runningApi } from "../../cli/api-url.ts";
 import { readConfig, type Config } from "../../platform/config.ts";
 
 let home: string;
@@ -34,11 +34,10 @@ describe("C1: where commands find the API", () => {
 
   it("where none runs, that is said, and nobody else is asked", () => {
     const none = expect.objectContaining({ code: "no_api", message: expect.stringContaining(home) });
-    expect(() => apiClient(config)).toThrow(none);
+    expect(() => runningApi(home)).toThrow(none);
     writeFileSync(file(), JSON.stringify({ url: "http://127.0.0.1:1", pid: GONE }));
-    expect(() => apiClient(config)).toThrow(none);
+    expect(() => runningApi(home)).toThrow(none);
     writeFileSync(file(), "http://127.0.0.1:1\n");
-    expect(() => apiClient(config)).toThrow(none);
-    expect(() => apiClient(readConfig({ MERIDIAN_HOME: home, MERIDIAN_API: "http://x:1/" }))).not.toThrow();
+    expect(() => runningApi(home)).toThrow(none);
   });
 });

@@ -57,7 +57,7 @@ describe("C12: settings", () => {
     ["MERIDIAN_THREADS", "1.5", "expected a whole number from 1"],
     ["MERIDIAN_LOST_AFTER_MS", "5", "1000"],
     ["TEMPORAL_TLS", "yes", "use TLS"],
-    ["MERIDIAN_LOG_LEVEL", "loud", '"debug"'],
+    ["MERIDIAN_LOG_LEVEL", "loud", "expected debug, info, warn or error"],
   ] as const) {
     it(`${name}=${value} is refused, naming the setting, the value and what is allowed`, () => {
       const { code, message } = refusal({ [name]: value });

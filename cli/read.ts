@@ -1,0 +1,76 @@
+/** Readers of arguments and options: each says what it expected. */
+import { readFileSync } from "node:fs";
+import { InvalidArgumentError } from "commander";
+import { DURATION_RULE, parseDuration } from "../authoring/duration.ts";
+import { isoOf, parseInstant } from "../core/calendar/dates.ts";
+import { parseRunId, runIdOf } from "../core/ids.ts";
+import { UsageError } from "./failure.ts";
+
+const wrong = (message: string): InvalidArgumentError => new InvalidArgumentError(message);
+
+export const whole =
+  (min: number, max = Number.MAX_SAFE_INTEGER) =>
+  (text: string): number => {
+    const number = Number(text);
+    if (/^\d+$/.test(text) && number >= min && number <= max) return number;
+    const range = max === Number.MAX_SAFE_INTEGER ? `from ${min}` : `from ${min} to ${max}`;
+    throw wrong(`Expected a whole number ${range}.`);
+  };
+
+/** How many rows at the most. */
+export function limit(text: string): number {
+  return text === "all" ? Number.POSITIVE_INFINITY : whole(1)(text);
+}
+
+export function duration(text: string): number {
+  const ms = parseDuration(/^\d+$/.test(text) ? `${text}s` : text);
+  if (ms !== undefined) return ms;
+  throw wrong(`Expected seconds or ${DURATION_RULE.replace(/^.* or /, "")}.`);
+}
+
+/** A day, a time of day, or an instant; without an offset in UTC, as all times are printed. */
+export function instant(text: string): string {
+  try {
+    return isoOf(parseInstant(text.trim().replace(" ", "T"), "UTC"));
+  } catch (error) {
+    throw wrong((error as Error).message);
+  }
+}
+
+/** Repeated options gather. */
+export const collect = (text: string, before: readonly string[] = []): readonly string[] => [...before, text];
+
+/** A JSON object: the text itself, `@file`, or `-` for stdin. */
+export function jsonObject(name: string, given: string): Record<string, unknown> {
+  const [text, where] = textOf(name, given);
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === "object" && value !== null && !Array.isArray(value))
+      return value as Record<string, unknown>;
+  } catch {
+    // Told below.
+  }
+  throw new UsageError("bad_conf", `${name} ${where}: expected a JSON object such as '{"city":"berlin"}'`);
+}
+
+function textOf(name: string, given: string): [text: string, where: string] {
+  if (given !== "-" && !given.startsWith("@")) return [given, given];
+  try {
+    return [readFileSync(given === "-" ? 0 : given.slice(1), "utf8"), given];
+  } catch (error) {
+    throw new UsageError("bad_conf", `${name} ${given}: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** A run as people name it: by its id, its logical date, or `latest`. Other texts are the API's to refuse. */
+export type NamedRun = { readonly latest: true } | { readonly runId: string };
+
+export function namedRun(text: string | undefined): NamedRun {
+  if (text === undefined || text === "latest") return { latest: true };
+  if (parseRunId(text) !== null) return { runId: text };
+  try {
+    return { runId: runIdOf(parseInstant(text.trim().replace(" ", "T"), "UTC")) };
+  } catch {
+    return { runId: text };
+  }
+}

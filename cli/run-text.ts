@@ -1,0 +1,101 @@
+/** A run as a person reads it. */
+import type { Cell, RunDetail, Try, Waiting } from "../api/contracts.ts";
+import type { Client } from "../remote/index.ts";
+import { printList, type Table } from "./output.ts";
+import { clean, cleanLines, coloured, colourOf, secondsOf, textOf } from "./table.ts";
+
+/** Of more failed tasks than these, only the names. */
+const EXPLAINED = 10;
+
+export const cellName = ({ taskId, mapIndex }: Pick<Cell, "taskId" | "mapIndex">): string =>
+  mapIndex < 0 ? taskId : `${taskId}[${mapIndex}]`;
+
+export const why = ({ reason, since }: Waiting): string =>
+  `${clean(reason ?? "it has asked for its slots, and nobody has decided yet")} (since ${textOf(since)})`;
+
+/** Why each task of a run waits, by `cellName`. */
+export const waitsOf = (run: RunDetail): ReadonlyMap<string, string> =>
+  new Map(
+    run.waiting.flatMap((one) =>
+      one.taskId === null ? [] : [[cellName({ taskId: one.taskId, mapIndex: one.mapIndex }), why(one)]],
+    ),
+  );
+
+export const cellTable = (waits: ReadonlyMap<string, string>): Table<Cell> => ({
+  columns: {
+    taskId: (cell) => cell.taskId,
+    mapIndex: (cell) => (cell.mapIndex < 0 ? null : cell.mapIndex),
+    state: (cell) => cell.state,
+    try: (cell) => cell.try,
+    queuedAt: (cell) => cell.queuedAt,
+    startedAt: (cell) => cell.startedAt,
+    endedAt: (cell) => cell.endedAt,
+    seconds: (cell) => secondsOf(cell),
+    waits: (cell) => waits.get(cellName(cell)),
+  },
+  shown: ["taskId", "state", "try", "startedAt", "seconds", "waits"],
+  id: cellName,
+});
+
+/** As they began; what has not, last. */
+export const asTheyBegan = (cells: readonly Cell[]): Cell[] =>
+  cells.toSorted((a, b) => (a.startedAt ?? "~").localeCompare(b.startedAt ?? "~"));
+
+export async function printRun(client: Client, run: RunDetail): Promise<void> {
+  const reason = run.reason === null ? "" : ` (${clean(run.reason)})`;
+  console.log(`${run.dagId} ${run.runId}: ${coloured(run.state, colourOf(run.state))}${reason}`);
+  const took = secondsOf(run);
+  const facts = [
+    `version ${run.version}`,
+    `${run.runType}${run.triggeredBy === null ? "" : ` by ${clean(run.triggeredBy)}`}`,
+    `interval ${textOf(run.interval.start)} to ${textOf(run.interval.end)}`,
+    ...(run.startedAt === null ? [] : [`began ${textOf(run.startedAt)}`]),
+    ...(took === null ? [] : [`took ${took} s`]),
+  ];
+  console.log(facts.join(", "));
+  if (Object.keys(run.conf).length > 0) console.log(`conf ${clean(JSON.stringify(run.conf))}`);
+  if (run.temporalUrl !== null) console.log(run.temporalUrl);
+  for (const one of run.waiting) if (one.taskId === null) console.log(`waits: ${why(one)}`);
+  console.log();
+  const waits = waitsOf(run);
+  const table = cellTable(waits);
+  const isMapped = run.cells.some(({ mapIndex }) => mapIndex >= 0);
+  const columns = table.shown.filter((name) => name !== "waits" || waits.size > 0);
+  printList(asTheyBegan(run.cells), table, {
+    output: "table",
+    columns: (isMapped
+      ? columns.flatMap((name) => (name === "taskId" ? [name, "mapIndex"] : [name]))
+      : columns
+    ).join(),
+  });
+  await printFailures(client, run, console.log);
+}
+
+/** What each failed task said, and where its log is. */
+export async function printFailures(
+  client: Client,
+  run: RunDetail,
+  print: (line: string) => void,
+): Promise<void> {
+  const failed = asTheyBegan(run.cells).filter(({ state }) => state === "failed" || state === "up_for_retry");
+  const tries = await Promise.all(
+    failed.slice(0, EXPLAINED).map(async ({ taskId, mapIndex }) => {
+      const of = { dagId: run.dagId, runId: run.runId, taskId, ...(mapIndex >= 0 && { mapIndex }) };
+      return (await client.tasks.tries(of)).tries.findLast(({ error }) => error !== null);
+    }),
+  );
+  for (const [i, cell] of failed.slice(0, EXPLAINED).entries()) {
+    const map = cell.mapIndex < 0 ? "" : ` --map-index ${cell.mapIndex}`;
+    print("");
+    print(errorText(cellName(cell), tries[i]));
+    print(`  log: meridian tasks logs ${run.dagId} ${cell.taskId} ${run.runId}${map}`);
+  }
+  if (failed.length > EXPLAINED) print(`\n… and ${failed.length - EXPLAINED} more failed tasks`);
+}
+
+export function errorText(name: string, tried: Try | undefined): string {
+  if (tried === undefined || tried.error === null) return `${name} failed`;
+  const { code, message, stack } = tried.error;
+  const text = stack === undefined ? `${code}: ${message}` : stack;
+  return coloured(`${name} ${tried.state} in try ${tried.try}: `, "red") + cleanLines(text.trimEnd());
+}

@@ -1,0 +1,56 @@
+/** Waiting for a run: its states on stderr, its end on stdout, the exit code by how it ended. */
+import type { Cell, RunDetail } from "../api/contracts.ts";
+import type { Client } from "../remote/index.ts";
+import { Ended, EXIT } from "./failure.ts";
+import { printJson, say, type Output } from "./output.ts";
+import { cellName, printFailures } from "./run-text.ts";
+
+export interface WaitOptions extends Output {
+  readonly timeout?: number;
+}
+
+export async function waitAndEnd(
+  client: Client,
+  dagId: string,
+  runId: string,
+  options: WaitOptions,
+): Promise<void> {
+  const run = await wait(client, dagId, runId, options);
+  if (options.output === "json") printJson(run);
+  else console.log(`${dagId} ${runId}: ${run.state}${run.reason === null ? "" : ` (${run.reason})`}`);
+  if (run.state === "success") return;
+  if (options.quiet !== true) await printFailures(client, run, console.error);
+  throw new Ended(EXIT.failed);
+}
+
+/** Ctrl-C ends the waiting, and leaves the run alone. */
+async function wait(client: Client, dagId: string, runId: string, options: WaitOptions): Promise<RunDetail> {
+  const stopping = new AbortController();
+  const onInterrupt = (): void => stopping.abort();
+  process.once("SIGINT", onInterrupt);
+  process.once("SIGTERM", onInterrupt);
+  const known = new Map<string, string>();
+  const heard = (cells: readonly Cell[]): void => {
+    for (const cell of cells) {
+      const text = `${cell.state}${cell.try > 1 ? ` (try ${cell.try})` : ""}`;
+      if (known.get(cellName(cell)) === text || cell.state === "none") continue;
+      known.set(cellName(cell), text);
+      say(options, `  ${cellName(cell)}: ${text}`);
+    }
+  };
+  try {
+    return await client.runs.wait(dagId, runId, {
+      signal: stopping.signal,
+      ...(options.timeout !== undefined && { timeoutMs: options.timeout }),
+      onRun: (run) => say(options, `${dagId} ${runId}: ${run.state}`),
+      onCells: heard,
+    });
+  } catch (error) {
+    if (!stopping.signal.aborted) throw error;
+    console.error(`\nno longer waiting; the run goes on: meridian runs wait ${dagId} ${runId}`);
+    throw new Ended(EXIT.interrupted);
+  } finally {
+    process.off("SIGINT", onInterrupt);
+    process.off("SIGTERM", onInterrupt);
+  }
+}
