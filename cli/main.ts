@@ -15,8 +15,11 @@ import { VERSION } from "./version.ts";
 /** Loaded when they are wanted: Temporal's worker alone takes a second, and `dags list` needs none of it. */
 const processes = async () => await import("./processes.ts");
 const config = async (): Promise<Config> => (await import("../platform/config.ts")).readConfig();
-const start = async (options: { readonly dev?: boolean } = {}): Promise<void> =>
-  await (await import("./start.ts")).start(await config(), options);
+const start = async (options: { readonly dev?: boolean } = {}): Promise<void> => {
+  const given = await config();
+  await (await import("./ports.ts")).refuseTakenPorts(given);
+  await (await import("./start.ts")).start(given, options);
+};
 
 /** The command line; `argv` as the process got it. */
 export async function main(argv: readonly string[]): Promise<void> {

@@ -11,7 +11,6 @@ import { RunStarter } from "../client/starter.ts";
 import { Refused } from "../core/errors.ts";
 import { linkPackages } from "../platform/code-folder.ts";
 import type { Config } from "../platform/config.ts";
-import { whyNot } from "../platform/embedded/ports.ts";
 import type { Life } from "../platform/life.ts";
 import type { Log } from "../platform/log.ts";
 import { formatLine } from "../platform/logs/format.ts";
@@ -24,6 +23,7 @@ import { createDueRuns } from "../schedules/create-runs.ts";
 import { installRuntime } from "../worker/runtime.ts";
 import { startWorker, type StartedWorker } from "../worker/worker.ts";
 import { rememberApi } from "./api-url.ts";
+import { pagePort } from "./ports.ts";
 import { openReader, temporalAddress } from "./resources.ts";
 import { VERSION } from "./version.ts";
 
@@ -140,7 +140,7 @@ export async function startApiPart(
     closing: closing.signal,
     log: (fields, message) => log.error(fields, message),
   });
-  const port = await freePort(config.host, config.port);
+  const port = await pagePort(config);
   const server = await new Promise<ReturnType<typeof serve>>((done) => {
     const listening = serve({ fetch: app.fetch, hostname: config.host, port }, () => done(listening));
   });
@@ -166,20 +166,4 @@ function textReader(logs: LogStore): LogReader {
       return { text: lines.map(formatLine).join(""), nextOffset, done };
     },
   };
-}
-
-/** A default port that is taken gives the next free one; one given explicitly must be free. */
-async function freePort(host: string, given: number | undefined): Promise<number> {
-  if (given !== undefined) {
-    if ((await whyNot(given, host)) === null) return given;
-    throw new Refused(
-      "port_taken",
-      `port ${given} is taken on ${host}: end what listens there, or set MERIDIAN_PORT to another`,
-    );
-  }
-  for (let port = 8080; port < 8180; port++) if ((await whyNot(port, host)) === null) return port;
-  throw new Refused(
-    "port_taken",
-    `ports 8080 to 8179 are all taken on ${host}: set MERIDIAN_PORT to a free one`,
-  );
 }

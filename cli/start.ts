@@ -8,6 +8,8 @@ import { buildIfStale } from "../web/build-if-stale.ts";
 import { workflowBundle } from "../worker/bundle.ts";
 import { createDevVoice } from "./dev.ts";
 import { checkDagFolder, startApiPart, startProcessorPart, startWorkerPart, type Shared } from "./parts.ts";
+import { embeddedParts } from "./ports.ts";
+import { resetCommand } from "./reset.ts";
 import { openLogs, openPool, openTemporal } from "./resources.ts";
 import { setUpTemporal } from "./setup.ts";
 import { VERSION } from "./version.ts";
@@ -25,19 +27,27 @@ export async function start(given: Config, { dev = false }: StartOptions = {}): 
   const life = new Life(log);
   checkDagFolder(given);
   say(`Meridian ${VERSION} is starting …`);
-  const stopped = untilKilled((signal) =>
-    say(`\n${signal}: stopping; tries in flight get ${given.drainMs / 1000} s (again to end at once)`),
-  );
+  let isAsked = false;
+  const stopped = untilKilled((signal) => {
+    isAsked = true;
+    say(`\n${signal}: stopping; tries in flight get ${given.drainMs / 1000} s (again to end at once)`);
+  });
+  /** Who stops it while it starts need not wait for the rest of the start. */
+  const goOn = (): void => {
+    if (isAsked) throw new Error("stopped while it started");
+  };
   try {
     const building = [buildIfStale(say), workflowBundle(say)];
     for (const build of building) build.catch(() => undefined);
     const embedded = await startEmbeddedParts(given, say);
     life.onEnd("embedded servers", async () => await embedded.stop());
+    goOn();
     const config = withEmbedded(given, embedded);
     const pool = await openPool(config, life, log, "start");
     await migrate(pool);
     await setUpTemporal(await openTemporal(config, life), config);
     await Promise.all(building);
+    goOn();
 
     const shared: Shared = { config, pool, logs: openLogs(config, life), log, life };
     const worker = await startWorkerPart(shared);
@@ -56,10 +66,14 @@ export async function start(given: Config, { dev = false }: StartOptions = {}): 
   The grid      ${api.url}
   Temporal Web  ${config.temporalUi ?? embedded.temporalUi ?? "(set TEMPORAL_UI_URL)"}
   DAG files     ${resolve(config.dags)}  (saved files are picked up)
-  Data          ${resolve(config.home)}  (npm run reset empties it)
+  Data          ${resolve(config.home)}  (${resetCommand(given.home, given.env)} empties it)
 
 Ready after ${((Date.now() - began) / 1000).toFixed(1)} s. Ctrl-C stops everything in order.`);
     await stopped;
+  } catch (error) {
+    // What was cut short by the stop is no failure.
+    if (!isAsked) throw error;
+    log.debug({ err: error }, "stopped");
   } finally {
     await life.end();
   }
@@ -68,12 +82,7 @@ Ready after ${((Date.now() - began) / 1000).toFixed(1)} s. Ctrl-C stops everythi
 
 async function startEmbeddedParts(config: Config, log: (line: string) => void): Promise<Embedded> {
   return await startEmbedded({
-    home: resolve(config.home),
-    postgres: config.databaseUrl === undefined,
-    temporal: config.temporalAddress === undefined,
-    postgresPort: config.postgresPort,
-    temporalPort: config.temporalPort,
-    temporalUiPort: config.temporalUiPort,
+    ...embeddedParts(config),
     databases: ["meridian", "weather"],
     env: config.env,
     log,

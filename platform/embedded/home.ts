@@ -54,7 +54,7 @@ export function openHome(wanted: string): Home {
   return {
     folder,
     path: (...parts) => join(folder, ...parts),
-    left: (part) => readLive(folder, part) ?? (part === "postgres" ? unrecordedPostgres(folder) : null),
+    left: (part) => leftIn(folder, part),
     record: (part, record) => writeWhole(recordPath(folder, part), JSON.stringify(record)),
     forget: (part) => rmSync(recordPath(folder, part), { force: true }),
     announce: (page) => lock.announce(page),
@@ -62,13 +62,23 @@ export function openHome(wanted: string): Home {
   };
 }
 
-/** Ends what a killed start left running, then removes all that Meridian keeps there. Refused while live. */
-export async function reset(wanted: string): Promise<void> {
+/** What a killed start left running in this folder, if the folder is there at all. */
+export function leftIn(wanted: string, part: Part): PartRecord | null {
+  if (!existsSync(wanted)) return null;
+  const folder = realpathSync(wanted);
+  return readLive(folder, part) ?? (part === "postgres" ? unrecordedPostgres(folder) : null);
+}
+
+/**
+ * Ends what a killed start left running, then removes all that Meridian keeps there; answers the names of what it
+ * removed. Refused while live.
+ */
+export async function reset(wanted: string): Promise<readonly string[]> {
   const folder = resolve(wanted);
-  if (!existsSync(folder)) return;
+  if (!existsSync(folder)) return [];
   const found = foundAtFirst(folder);
   if (found === null) {
-    if (readdirSync(folder).length === 0) return;
+    if (readdirSync(folder).length === 0) return [];
     throw new Refused(
       "not_a_home",
       `reset: ${folder} holds no Meridian data (no ${MARKER}); set MERIDIAN_HOME to the right folder, or remove it by hand`,
@@ -77,10 +87,9 @@ export async function reset(wanted: string): Promise<void> {
   const home = openHome(folder);
   try {
     await Promise.all((["temporal", "postgres"] as const).map((part) => endLeft(home, part)));
-    for (const name of readdirSync(home.folder)) {
-      if (isLockFile(name) || found.includes(name)) continue;
-      rmSync(home.path(name), { recursive: true, force: true, maxRetries: 3 });
-    }
+    const removed = readdirSync(home.folder).filter((name) => !isLockFile(name) && !found.includes(name));
+    for (const name of removed) rmSync(home.path(name), { recursive: true, force: true, maxRetries: 3 });
+    return removed;
   } finally {
     home.release();
   }

@@ -1,6 +1,7 @@
 import { realpathSync } from "node:fs";
 import { join } from "node:path";
 import { MeridianError, Terminal } from "../../core/errors.ts";
+import { checkGivenPorts, PORTS, type GivenPorts } from "./given-ports.ts";
 import { type Home, dataPath, endLeft, openHome, readLive } from "./home.ts";
 import { lockHolder } from "./lock.ts";
 import { choosePort } from "./ports.ts";
@@ -10,15 +11,7 @@ import { Supervisor } from "./supervisor.ts";
 import { findTemporalBinary } from "./temporal-binary.ts";
 import { type RunningTemporal, adoptTemporal, startTemporal } from "./temporal.ts";
 
-export interface EmbeddedOptions {
-  /** The data folder. */
-  readonly home: string;
-  readonly postgres: boolean;
-  readonly temporal: boolean;
-  /** A port given here is used or refused; without one the next free one from the default is taken. */
-  readonly postgresPort?: number | undefined;
-  readonly temporalPort?: number | undefined;
-  readonly temporalUiPort?: number | undefined;
+export interface EmbeddedOptions extends GivenPorts {
   readonly databases: readonly string[];
   /** Where TEMPORAL_CLI_PATH and PATH are looked up. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
@@ -44,15 +37,11 @@ export interface RunningMeridian {
   readonly temporalUi: string | null;
 }
 
-const PORTS = {
-  postgres: { what: "Postgres", fallback: 55_432, setting: "MERIDIAN_POSTGRES_PORT" },
-  temporal: { what: "Temporal", fallback: 7_233, setting: "MERIDIAN_TEMPORAL_PORT" },
-  temporalUi: { what: "Temporal Web", fallback: 8_233, setting: "MERIDIAN_TEMPORAL_UI_PORT" },
-} as const;
 const PORT_TRIES = 3;
 
 /** Takes the data folder, starts the parts asked for (both at once) or adopts what a killed start left. */
 export async function startEmbedded(o: EmbeddedOptions): Promise<Embedded> {
+  await checkGivenPorts(o);
   const home = openHome(o.home);
   const [postgres, temporal] = await Promise.allSettled([postgresPart(home, o), temporalPart(home, o)]);
   const stop = async () => {

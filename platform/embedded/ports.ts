@@ -16,14 +16,19 @@ export interface PortWish {
   readonly log?: (line: string) => void;
 }
 
+/** Refuses a port that was set and that nobody may listen on now; with none set all is well. */
+export async function checkGivenPort(wish: PortWish): Promise<void> {
+  const { given, taken = [] } = wish;
+  if (given === undefined) return;
+  const problem = taken.includes(given) ? "EADDRINUSE" : await whyNot(given);
+  if (problem !== null) throw portRefused(wish, given, problem);
+}
+
 /** The given port, or the first free one from the default upwards. */
 export async function choosePort(wish: PortWish): Promise<number> {
   const { what, given, fallback, taken = [] } = wish;
-  if (given !== undefined) {
-    const problem = taken.includes(given) ? "EADDRINUSE" : await whyNot(given);
-    if (problem === null) return given;
-    throw portRefused(wish, given, problem);
-  }
+  await checkGivenPort(wish);
+  if (given !== undefined) return given;
   for (let port = fallback; port < fallback + 100; port += 1) {
     if (taken.includes(port) || (await whyNot(port)) !== null) continue;
     if (port !== fallback) wish.log?.(`${what}: port ${fallback} is taken, using ${port}`);

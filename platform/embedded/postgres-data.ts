@@ -82,6 +82,8 @@ async function initdb(data: string, o: DataOptions): Promise<void> {
       cwd: data,
       env: serverEnv(),
       ...o.runAs,
+      // Ctrl-C at the terminal is for us alone: it ends in a second or two.
+      detached: true,
       windowsHide: true,
       stdio: ["ignore", "pipe", "pipe", passwordFd],
     });
@@ -100,6 +102,9 @@ async function initdb(data: string, o: DataOptions): Promise<void> {
 }
 
 function initdbFailed(data: string, output: string): Terminal {
+  if (/caught signal/.test(output)) {
+    return new Terminal("initdb_ended", `embedded Postgres: initdb in ${data} was ended; start again`);
+  }
   const hint = /could not look up effective user/.test(output)
     ? "give this user id an entry in /etc/passwd, or set DATABASE_URL to a Postgres of your own"
     : "see the reason, free the disk or set MERIDIAN_HOME to another folder, or set DATABASE_URL";
