@@ -37,6 +37,13 @@ export interface ResultsFile {
   readonly machine: Machine;
   readonly date: string;
   readonly workloads: Partial<Record<WorkloadId, Result>>;
+  /** Measured without a bare contestant: figures by what they say and their unit. */
+  readonly extra?: Readonly<Record<string, Extra>>;
+}
+
+interface Extra {
+  readonly date: string;
+  readonly figures: Readonly<Record<string, number>>;
 }
 
 function thisMachine(): Machine {
@@ -78,13 +85,27 @@ export function toResult(
 
 /** Adds these entries to the file. Others stay if they come from the same machine, and are dropped if not. */
 export function writeResults(file: string, workloads: ResultsFile["workloads"]): void {
+  write(file, workloads, {});
+}
+
+/** Replaces what a bench of its own found; the rest as `writeResults`. */
+export function writeExtra(file: string, id: string, figures: Extra["figures"]): void {
+  write(file, {}, { [id]: { date: new Date().toISOString(), figures } });
+}
+
+function write(
+  file: string,
+  workloads: ResultsFile["workloads"],
+  extra: NonNullable<ResultsFile["extra"]>,
+): void {
   const machine = thisMachine();
   const before = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as ResultsFile) : undefined;
-  const kept = JSON.stringify(before?.machine) === JSON.stringify(machine) ? before?.workloads : {};
+  const kept = JSON.stringify(before?.machine) === JSON.stringify(machine) ? before : undefined;
   const after: ResultsFile = {
     machine,
     date: new Date().toISOString(),
-    workloads: { ...kept, ...workloads },
+    workloads: { ...kept?.workloads, ...workloads },
+    extra: { ...kept?.extra, ...extra },
   };
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, `${JSON.stringify(after, null, 2)}\n`);

@@ -1,5 +1,5 @@
 import { execFile, execFileSync } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -208,3 +208,22 @@ test(
     ]);
   },
 );
+
+test("A15: the example of docs/ci.md is what the command prints", { timeout: 60_000 }, async () => {
+  const document = readFileSync(new URL("../../docs/ci.md", import.meta.url), "utf8");
+  const [, example] = /```console\n\$ npm run -s meridian -- validate\n([\s\S]*?)```/.exec(document)!;
+  place.write(
+    "sales.ts",
+    'import { dag, task } from "meridian";\n\ndag("sales", {}, () => {\n  task("load", { retires: 2 }, () => 1);\n});\n',
+  );
+  place.write("hello.ts", dagText("hello"));
+  place.write(
+    "weather.ts",
+    'import { dag } from "meridian";\ndag("weather", {\n    startDate: new Date(),\n}, () => {});\n',
+  );
+  expect((await validate()).stdout).toBe(example);
+  const [, command] = /- run: npm run -s meridian -- (validate --changed-since .*)/.exec(document)!;
+  expect(command).toMatch(
+    /^validate --changed-since origin\/\$\{\{ github\.base_ref }} --output annotations$/,
+  );
+});
