@@ -315,6 +315,17 @@ describe.skipIf(whyNoBrowser() !== null)("lists", () => {
     await total("148");
   });
 
+  test("DAGs by when their next run is due", async () => {
+    await desk.open("/dags");
+    await row("brand_new").waitFor();
+    const next = desk.page.getByRole("columnheader", { name: "Next run" });
+    await next.getByRole("link").click();
+    await expect.poll(() => desk.page.locator("a.dag-id").nth(1).innerText()).toBe("tenant_001_sync");
+    expect(await next.getAttribute("aria-sort")).toBe("ascending");
+    await next.getByRole("link").click();
+    expect(query(desk).get("sort")).toBe("-nextDueAt");
+  });
+
   test("j and k go through the DAGs, Enter opens", async () => {
     await desk.open("/dags");
     await row("brand_new").waitFor();
@@ -351,11 +362,16 @@ describe.skipIf(whyNoBrowser() !== null)("lists", () => {
     await rows().nth(50).waitFor();
     await desk.page.getByLabel("Kind").selectOption("manual");
     await expect.poll(() => rows().count()).toBe(1 + 4);
-    await desk.page.getByLabel("Runs of one DAG").fill("regions");
+    await desk.page.getByLabel("Search runs").fill("regions");
     await expect.poll(() => rows().count()).toBe(1 + 1);
-    expect(new URL(desk.page.url()).search).toBe("?type=manual&dag=regions");
+    expect(new URL(desk.page.url()).search).toBe("?type=manual&q=regions");
     await desk.page.reload();
     await expect.poll(() => rows().count()).toBe(1 + 1);
+    await desk.open("/runs?q=seattle&tz=dag");
+    await desk.page.getByLabel("from").fill("2015-12-09");
+    await desk.page.getByLabel("to", { exact: true }).fill("2015-12-11");
+    await expect.poll(() => rows().count()).toBe(1 + 3);
+    expect(new URL(desk.page.url()).search).toBe("?q=seattle&from=2015-12-09&until=2015-12-11&tz=dag");
     await expectClean(desk.page);
   });
 });

@@ -11,6 +11,7 @@ import { ticksOf } from "../../web/src/grid/ticks.ts";
 import { parseLog } from "../../web/src/log/lines.ts";
 import {
   DAG_FILTERS,
+  DAG_SORTS,
   LOG_LEVELS,
   SPANS,
   VIEWS,
@@ -47,6 +48,7 @@ describe("URL", () => {
     text.filter((s) => s !== ""),
     { nil: null },
   );
+  const day = fc.constantFrom(null, "2026-05-09", "1999-12-31");
   const names = fc.array(
     text.filter((s) => s !== ""),
     { maxLength: 3 },
@@ -62,6 +64,7 @@ describe("URL", () => {
         owner: some,
         state: fc.option(fc.constantFrom(...RUN_STATES), { nil: null }),
         withError: fc.boolean(),
+        sort: fc.constantFrom(...DAG_SORTS),
       }),
     }),
     fc.record({
@@ -91,7 +94,9 @@ describe("URL", () => {
       list: fc.record({
         state: fc.option(fc.constantFrom(...RUN_STATES), { nil: null }),
         type: fc.option(fc.constantFrom(...RUN_TYPES), { nil: null }),
-        dagId: some,
+        search: text,
+        from: day,
+        until: day,
       }),
     }),
     fc.constant({ page: "pools" as const }),

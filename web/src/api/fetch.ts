@@ -3,6 +3,9 @@ import type { Problem } from "../../../api/contracts.ts";
 
 export const API = "/api/v1";
 
+/** Who changed it, as runs and pauses show it, until there are users. */
+const FROM = { "x-meridian-user": "page" };
+
 /** An answer that says no. `code` is stable; match on it. */
 export class ApiError extends Error {
   readonly status: number;
@@ -86,7 +89,7 @@ export async function getJson<T>(path: string, signal?: AbortSignal): Promise<T>
 
 /** `idempotencyKey`: the same for every attempt at the same wish, so that a repeat after a lost answer does nothing twice. */
 export async function postJson<T>(path: string, body: unknown, idempotencyKey: string): Promise<T> {
-  const headers = { "content-type": "application/json", "idempotency-key": idempotencyKey };
+  const headers = { ...FROM, "content-type": "application/json", "idempotency-key": idempotencyKey };
   const response = await send(API + path, { method: "POST", headers, body: JSON.stringify(body) });
   if (!response.ok) throw await failureOf(response);
   return (await response.json()) as T;
@@ -94,7 +97,7 @@ export async function postJson<T>(path: string, body: unknown, idempotencyKey: s
 
 /** The answer has no body. */
 export async function deleteAt(path: string): Promise<void> {
-  const response = await send(API + path, { method: "DELETE" });
+  const response = await send(API + path, { method: "DELETE", headers: FROM });
   if (!response.ok) throw await failureOf(response);
 }
 

@@ -22,6 +22,7 @@ import type {
 import { RUN_DONE } from "../../../core/states.ts";
 import { withChanges, withNewest, withOlder, type GridData } from "../grid/data.ts";
 import type { DagFilter, DagListView, RunListView } from "../routing/route.ts";
+import { formatDay, parseTyped } from "../time/format.ts";
 import { changesSince } from "./apply-changes.ts";
 import { getJson, queryOf } from "./fetch.ts";
 import { isLive, pollMs } from "./live.ts";
@@ -57,9 +58,11 @@ export function useDags(list: DagListView) {
         search: list.search,
         paused: PAUSED[list.filter],
         tag: list.tags,
+        tagMatch: list.tags.length > 1 ? "all" : null,
         owner: list.owner,
         state: list.state,
         importError: list.withError ? true : null,
+        sort: list.sort,
         limit: DAGS_A_PAGE,
         after: pageParam,
       });
@@ -168,14 +171,23 @@ export function useTries(dagId: string, runId: string, taskId: string, mapIndex:
 const RUNS_A_PAGE = 50;
 
 /** Runs of all DAGs, newest made first. */
-export function useRuns(list: RunListView) {
+export function useRuns(list: RunListView, zone: string) {
+  const dayAt = (day: string | null, days: number): string | null => {
+    const read = day === null ? null : parseTyped(day, zone);
+    if (read?.kind !== "instant") return null;
+    // A day later is a day of the calendar: the clocks may have changed meanwhile.
+    const next = days === 0 ? read : parseTyped(formatDay(read.at + days * 26 * 3_600_000, zone), zone);
+    return next.kind === "instant" ? new Date(next.at).toISOString() : null;
+  };
   return useInfiniteQuery({
-    queryKey: ["runs", list],
+    queryKey: ["runs", list, zone],
     queryFn: ({ pageParam, signal }) => {
       const query = queryOf({
         state: list.state,
         type: list.type,
-        dag: list.dagId,
+        search: list.search,
+        from: dayAt(list.from, 0),
+        until: dayAt(list.until, 1),
         limit: RUNS_A_PAGE,
         before: pageParam,
       });

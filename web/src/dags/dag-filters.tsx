@@ -18,7 +18,7 @@ export function DagFilters({ list }: { readonly list: DagListView }) {
     <div className="filters">
       <SearchBox
         label="Search DAGs"
-        placeholder="Search by id, tag or owner"
+        placeholder="Search by id or description"
         value={list.search}
         onChange={(search) => change({ search })}
       />
@@ -84,7 +84,7 @@ export function DagFilters({ list }: { readonly list: DagListView }) {
         <button
           type="button"
           className="as-link link small"
-          onClick={() => change({ ...ALL_DAGS, search: list.search, filter: list.filter })}
+          onClick={() => change({ ...ALL_DAGS, search: list.search, filter: list.filter, sort: list.sort })}
         >
           clear
         </button>

@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { DagSummary } from "../../../api/contracts.ts";
 import { useDags } from "../api/queries.ts";
 import { ImportErrorBanner } from "../imports/import-error-banner.tsx";
-import { ALL_DAGS, type DagListView } from "../routing/route.ts";
+import { ALL_DAGS, type DagListView, type DagSort } from "../routing/route.ts";
 import { Link } from "../routing/link.tsx";
 import { Answer } from "../ui/answer.tsx";
 import { Notice } from "../ui/notice.tsx";
@@ -84,11 +84,15 @@ function DagTable({ dags, list, onEnd }: TableProps) {
           <th scope="col">
             <span className="visually-hidden">On or paused</span>
           </th>
-          <th scope="col">DAG</th>
+          <SortHead list={list} by="dagId">
+            DAG
+          </SortHead>
           <th scope="col">Schedule</th>
           <th scope="col">Owner and tags</th>
           <th scope="col">Last runs</th>
-          <th scope="col">Next run</th>
+          <SortHead list={list} by="nextDueAt">
+            Next run
+          </SortHead>
         </tr>
       </thead>
       <tbody ref={body}>
@@ -100,6 +104,29 @@ function DagTable({ dags, list, onEnd }: TableProps) {
         {below > 0 && <tr style={{ height: below }} aria-hidden="true" />}
       </tbody>
     </table>
+  );
+}
+
+interface SortProps {
+  readonly list: DagListView;
+  readonly by: "dagId" | "nextDueAt";
+  readonly children: string;
+}
+
+/** Once for this order, once more for the other way round. */
+function SortHead({ list, by, children }: SortProps) {
+  const up = list.sort === by;
+  const down = list.sort === `-${by}`;
+  const sort: DagSort = up ? `-${by}` : by;
+  return (
+    <th scope="col" aria-sort={up ? "ascending" : down ? "descending" : "none"}>
+      <Link to={{ page: "dags", list: { ...list, sort } }} className="quiet">
+        {children}
+        <span className="sort-sign" aria-hidden="true">
+          {up ? "↑" : down ? "↓" : ""}
+        </span>
+      </Link>
+    </th>
   );
 }
 

@@ -27,7 +27,12 @@ export interface DagListView {
   /** State of the last run. */
   readonly state: RunState | null;
   readonly withError: boolean;
+  readonly sort: DagSort;
 }
+
+/** By id, or by when the next run is due; a `-` turns the order round. */
+export const DAG_SORTS = ["dagId", "-dagId", "nextDueAt", "-nextDueAt"] as const;
+export type DagSort = (typeof DAG_SORTS)[number];
 
 export const ALL_DAGS: DagListView = {
   search: "",
@@ -36,16 +41,21 @@ export const ALL_DAGS: DagListView = {
   owner: null,
   state: null,
   withError: false,
+  sort: "dagId",
 };
 
 /** Which runs of all DAGs the list shows. */
 export interface RunListView {
   readonly state: RunState | null;
   readonly type: RunType | null;
-  readonly dagId: string | null;
+  /** Part of the DAG's or the run's id. */
+  readonly search: string;
+  /** First and last day of their logical dates, `2026-05-09`, in the zone in use. */
+  readonly from: string | null;
+  readonly until: string | null;
 }
 
-export const ALL_RUNS: RunListView = { state: null, type: null, dagId: null };
+export const ALL_RUNS: RunListView = { state: null, type: null, search: "", from: null, until: null };
 
 /** What a DAG's page shows: runs over time, one run in three ways, its source, or what is selected at full width. */
 export const VIEWS = ["grid", "graph", "gantt", "code", "details"] as const;
@@ -133,6 +143,9 @@ function wholeNumber(text: string | null): number | null {
   return text !== null && /^\d{1,9}$/.test(text) ? Number(text) : null;
 }
 
+const day = (text: string | null): string | null =>
+  text !== null && /^\d{4}-\d\d-\d\d$/.test(text) ? text : null;
+
 const given = (text: string | null): string | null => (text === "" ? null : text);
 
 function decode(text: string): string {
@@ -164,7 +177,9 @@ function parsePlace(pathname: string, query: URLSearchParams): Place {
         list: {
           state: oneOf(RUN_STATES, query.get("state")),
           type: oneOf(RUN_TYPES, query.get("type")),
-          dagId: given(query.get("dag")),
+          search: query.get("q") ?? "",
+          from: day(query.get("from")),
+          until: day(query.get("until")),
         },
       };
     case "pools": {
@@ -188,6 +203,7 @@ function parseDagList(query: URLSearchParams): DagListView {
     owner: given(query.get("owner")),
     state: oneOf(RUN_STATES, query.get("state")),
     withError: query.has("errors"),
+    sort: oneOf(DAG_SORTS, query.get("sort")) ?? "dagId",
   };
 }
 
@@ -240,6 +256,7 @@ function formatPlace(place: Place, put: Put): string {
       put("owner", list.owner);
       put("state", list.state);
       put("errors", list.withError);
+      put("sort", list.sort, ALL_DAGS.sort);
       return "/dags";
     }
     case "dag":
@@ -248,7 +265,9 @@ function formatPlace(place: Place, put: Put): string {
     case "runs":
       put("state", place.list.state);
       put("type", place.list.type);
-      put("dag", place.list.dagId);
+      put("q", place.list.search);
+      put("from", place.list.from);
+      put("until", place.list.until);
       return "/runs";
     case "pools":
       put("pool", place.open ?? null);

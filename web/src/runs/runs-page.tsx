@@ -15,7 +15,8 @@ import { SearchBox } from "../ui/search-box.tsx";
 
 /** Runs of all DAGs, newest first: what failed, and what is at work. */
 export function RunsPage({ list }: { readonly list: RunListView }) {
-  const query = useRuns(list);
+  const { zone } = useZone();
+  const query = useRuns(list, zone);
   const change = (part: Partial<RunListView>): void =>
     goTo({ page: "runs", list: { ...list, ...part } }, true);
   return (
@@ -24,11 +25,29 @@ export function RunsPage({ list }: { readonly list: RunListView }) {
         <h1>Runs</h1>
         <div className="filters">
           <SearchBox
-            label="Runs of one DAG"
-            placeholder="Runs of one DAG, by its id"
-            value={list.dagId ?? ""}
-            onChange={(dagId) => change({ dagId: dagId === "" ? null : dagId })}
+            label="Search runs"
+            placeholder="Search by DAG or run"
+            value={list.search}
+            onChange={(search) => change({ search })}
           />
+          <label className="check">
+            from
+            <input
+              type="date"
+              className="field"
+              value={list.from ?? ""}
+              onChange={(event) => change({ from: event.target.value || null })}
+            />
+          </label>
+          <label className="check">
+            to
+            <input
+              type="date"
+              className="field"
+              value={list.until ?? ""}
+              onChange={(event) => change({ until: event.target.value || null })}
+            />
+          </label>
           <select
             className="field"
             aria-label="Kind"
