@@ -60,6 +60,11 @@ describe("A12: fields of a DAG's params", () => {
     ]);
   });
 
+  test("fields stand as the author wrote them, though storing sorts the keys", () => {
+    const sorted = { type: "object", "x-order": ["z", "a"], properties: { a: {}, new: {}, z: {} } };
+    expect(fieldsOf(sorted)!.map((field) => field.name)).toEqual(["z", "a", "new"]);
+  });
+
   test("what is no object of known properties has no form", () => {
     expect(fieldsOf(schemaOf(z.record(z.string(), z.int())))).toBeNull();
     expect(fieldsOf({})).toBeNull();

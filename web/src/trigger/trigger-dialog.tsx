@@ -1,4 +1,4 @@
-import { useRef, useState, type FormEvent } from "react";
+import { useEffect, useRef, useState, type FormEvent } from "react";
 import type { DagDetail } from "../../../api/contracts.ts";
 import { useTrigger } from "../api/changes.ts";
 import { ApiError, newKey } from "../api/fetch.ts";
@@ -33,15 +33,25 @@ export function TriggerDialog({ dag, onClose, onOpenRun }: Props) {
   const ready = (draft.mode === "form" || draft.conf !== null) && (when === null || when.kind === "instant");
   const { byField, rest } = errorsByField(draft.fields ?? [], paramErrorsOf(trigger.error));
 
+  const focusField = (name: string | undefined): void =>
+    form.current
+      ?.querySelector<HTMLElement>(
+        `[data-field=${JSON.stringify(name ?? "")}] :is(input, select, textarea):enabled`,
+      )
+      ?.focus();
+
+  // The first field that the API refused; once for each answer.
+  const refused = draft.fields?.find((field) => byField.has(field.name))?.name;
+  useEffect(() => {
+    if (trigger.error !== null) focusField(refused);
+  }, [trigger.error]);
+
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     if (when !== null && when.kind !== "instant") return;
     if (draft.conf === null) {
       setStrict(true);
-      const first = draft.fields?.find((field) => draft.messages.has(field.name))?.name ?? "";
-      form.current
-        ?.querySelector<HTMLElement>(`[data-field=${JSON.stringify(first)}] :is(input, select, textarea)`)
-        ?.focus();
+      focusField(draft.fields?.find((field) => draft.messages.has(field.name))?.name);
       return;
     }
     const text = JSON.stringify([when?.at ?? null, draft.conf]);
