@@ -1,5 +1,6 @@
 import { type Command, Option } from "commander";
 import type { DagSummary, ImportError, NextRuns, PauseState } from "../api/contracts.ts";
+import { NotFound } from "../core/errors.ts";
 import { RUN_STATES, type RunState } from "../core/states.ts";
 import type { DagFilter } from "../remote/index.ts";
 import { connect, withServer, type ServerOptions } from "./connect.ts";
@@ -285,10 +286,10 @@ function addVersions(dags: Command): void {
   ): Promise<[after: number, before: number]> {
     if (from !== undefined && to !== undefined) return [number(to), number(from)];
     const [last, lastButOne] = await newest();
-    if (last === undefined) throw new UsageError("no_version", "it has no version yet");
+    if (last === undefined) throw new NotFound("no_version", "it has no version yet");
     if (from !== undefined) return [last, number(from)];
     if (lastButOne === undefined)
-      throw new UsageError("one_version", `it has one version only, ${last}: there is nothing to compare`);
+      throw new NotFound("one_version", `it has one version only, ${last}: there is nothing to compare`);
     return [last, lastButOne];
   }
 }

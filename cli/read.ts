@@ -74,3 +74,40 @@ export function namedRun(text: string | undefined): NamedRun {
     return { runId: text };
   }
 }
+
+/** `name=JSON` or `name=@file.json`; repeated ones gather. */
+export function input(text: string, before: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const at = text.indexOf("=");
+  const [name, value] = [text.slice(0, at), text.slice(at + 1)];
+  if (at < 1) throw new UsageError("bad_input", `--input ${text}: expected name=JSON or name=@file.json`);
+  return {
+    ...before,
+    [name]: value.startsWith("@") ? fromFile(name, value.slice(1)) : fromText(name, value),
+  };
+}
+
+const fromText = (name: string, text: string): unknown =>
+  parsed(
+    text,
+    `--input ${name}=${text}: expected JSON; a text has quotes of its own, as in --input '${name}="berlin"'`,
+  );
+
+function fromFile(name: string, path: string): unknown {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    throw new UsageError("bad_input", `--input ${name}=@${path}: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+  return parsed(text, `--input ${name}=@${path}: the file is no JSON`);
+}
+
+function parsed(text: string, problem: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new UsageError("bad_input", problem, { cause: error });
+  }
+}

@@ -2,10 +2,8 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { InvalidArgumentError, type Command } from "commander";
 import { MeridianError, Refused } from "../core/errors.ts";
-import { linkPackages } from "../platform/code-folder.ts";
-import { readConfig, type Config } from "../platform/config.ts";
+import type { Config } from "../platform/config.ts";
 import type { FileReport } from "../processor/validate.ts";
-import { projectOf } from "./dag-files.ts";
 
 /** An import that takes longer is felt by whoever saves the file, and by each worker thread. */
 const BUDGET_MS = 5_000;
@@ -76,6 +74,10 @@ Ends with 0 when all is well, 1 when a file has an error, 2 when it was called w
 }
 
 async function check(paths: readonly string[], options: Options): Promise<readonly CheckedFile[]> {
+  // Loaded when they are wanted: every command passes through this file.
+  const { readConfig } = await import("../platform/config.ts");
+  const { linkPackages } = await import("../platform/code-folder.ts");
+  const { projectOf } = await import("./dag-files.ts");
   const config = readConfig();
   const { changedSince } = await import("../processor/changed-files.ts");
   const { validate } = await import("../processor/validate.ts");

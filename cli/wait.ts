@@ -1,5 +1,6 @@
 /** Waiting for a run: its states on stderr, its end on stdout, the exit code by how it ended. */
 import type { Cell, RunDetail } from "../api/contracts.ts";
+import { RUN_DONE } from "../core/states.ts";
 import type { Client } from "../remote/index.ts";
 import { Ended, EXIT } from "./failure.ts";
 import { printJson, say, type Output } from "./output.ts";
@@ -42,7 +43,11 @@ async function wait(client: Client, dagId: string, runId: string, options: WaitO
     return await client.runs.wait(dagId, runId, {
       signal: stopping.signal,
       ...(options.timeout !== undefined && { timeoutMs: options.timeout }),
-      onRun: (run) => say(options, `${dagId} ${runId}: ${run.state}`),
+      // Its end is what stdout says.
+      onRun: (run) => {
+        if (!RUN_DONE[run.state] || options.output === "json")
+          say(options, `${dagId} ${runId}: ${run.state}`);
+      },
       onCells: heard,
     });
   } catch (error) {

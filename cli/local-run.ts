@@ -1,0 +1,93 @@
+/** What `dags test`, `tasks test` and `tasks render` do: in this very process, so that a debugger stops in it. */
+import { connectionsFrom } from "../authoring/connection.ts";
+import { runDag } from "../authoring/local.ts";
+import { renderTask, runTask } from "../authoring/local-task.ts";
+import type { Dag } from "../authoring/collect.ts";
+import { dsOf, parseInstant } from "../core/calendar/dates.ts";
+import { boundaries } from "../core/calendar/timetable.ts";
+import type { SerialGraph } from "../core/graph.ts";
+import { readConfig } from "../platform/config.ts";
+import { maskOf, type Mask } from "../platform/mask.ts";
+import { loadDag, ownFrames } from "./dag-files.ts";
+import type { LocalFlags, TaskFlags } from "./local.ts";
+import { jsonObject } from "./read.ts";
+
+export async function testDag(file: string, flags: LocalFlags): Promise<void> {
+  const { dag, given, mask } = await local(file, flags);
+  const quiet = flags.output === "json";
+  const run = await runDag(dag, {
+    ...given,
+    log: (taskId, { level, text }) =>
+      quiet ? undefined : console.log(`${taskId.padEnd(16)} ${level.padEnd(5)} ${mask(text)}`),
+    onState: (taskId, state) => (quiet ? undefined : console.log(`${taskId.padEnd(16)} → ${state}`)),
+  });
+  if (quiet) console.log(JSON.stringify(run, null, 2));
+  else {
+    for (const [taskId, { error }] of Object.entries(run.tasks)) {
+      if (error !== null) console.log(`\n${taskId} failed: ${mask(ownFrames(error))}`);
+    }
+    console.log(`\n${run.dagId} ${run.runId}: ${run.state}`);
+  }
+  if (run.state !== "success") process.exitCode = 1;
+}
+
+export async function testTask(file: string, taskId: string, flags: TaskFlags): Promise<void> {
+  const { dag, given, mask } = await local(file, flags);
+  const quiet = flags.output === "json";
+  const tried = await runTask(dag, taskId, {
+    ...given,
+    inputs: flags.input,
+    try: flags.try,
+    log: (_task, { level, text }) => (quiet ? undefined : console.log(`${level.padEnd(5)} ${mask(text)}`)),
+  });
+  if (quiet) console.log(JSON.stringify(tried, null, 2));
+  else {
+    if (tried.output !== undefined) console.log(JSON.stringify(tried.output, null, 2));
+    if (tried.error !== null) console.log(`\n${mask(ownFrames(tried.error))}`);
+    const why = tried.message === null ? "" : `: ${mask(tried.message)}`;
+    console.log(`\n${taskId} of ${tried.dagId} ${tried.runId}: ${tried.state}${why}`);
+  }
+  if (tried.state !== "success" && tried.state !== "skipped") process.exitCode = 1;
+}
+
+export async function renderTemplates(
+  file: string,
+  taskId: string,
+  flags: Omit<TaskFlags, "input">,
+): Promise<void> {
+  const { dag, given } = await local(file, flags);
+  const rendered = await renderTask(dag, taskId, { ...given, try: flags.try });
+  if (flags.output === "json") return console.log(JSON.stringify(rendered, null, 2));
+  const rows = Object.entries(rendered);
+  if (rows.length === 0) return console.log(`task "${taskId}" has no templates`);
+  const width = Math.max(...rows.map(([name]) => name.length));
+  for (const [name, value] of rows) {
+    console.log(`${name.padEnd(width)}  ${typeof value === "string" ? value : JSON.stringify(value)}`);
+  }
+}
+
+async function local(file: string, flags: LocalFlags) {
+  const config = readConfig();
+  const dag: Dag = await loadDag(config, file, flags.dag);
+  const conf = jsonObject("--conf", flags.conf);
+  // As at a trigger: refused once, not by each task.
+  await dag.readParams(conf);
+  const mask: Mask = maskOf(config.connections);
+  const { zone } = dag.graph;
+  const now = flags.now === undefined ? undefined : parseInstant(flags.now, zone);
+  const given = {
+    logicalAt: flags.interval === undefined ? undefined : startOn(dag.graph, flags.interval),
+    conf,
+    connection: connectionsFrom(config.env),
+    now,
+  };
+  return { dag, given, mask };
+}
+
+/** A day stands for the first interval that starts on it; where there is none, and for an instant, it is the instant. */
+function startOn({ timetable, zone }: SerialGraph, text: string): number {
+  const at = parseInstant(text, zone);
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return at;
+  const startAt = boundaries(timetable).atOrAfter(at);
+  return startAt !== null && dsOf(startAt, zone) === text ? startAt : at;
+}
