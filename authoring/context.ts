@@ -1,4 +1,5 @@
 import type { BodyContext, LogLine } from "../core/body.ts";
+import { stackText } from "./outcome.ts";
 import { storableText } from "./output.ts";
 import type { Log, TaskContext } from "./types.ts";
 
@@ -64,8 +65,7 @@ function partText(part: unknown): string {
     if (typeof part === "string") return part;
     if (typeof part === "bigint") return `${part}n`;
     if (typeof part !== "object" || part === null) return String(part);
-    const { stack } = part as { stack?: unknown };
-    return typeof stack === "string" ? stack : jsonText(part);
+    return stackText(part) ?? jsonText(part);
   } catch {
     return Object.prototype.toString.call(part);
   }

@@ -61,7 +61,7 @@ export function outcomeOfReturn(value: unknown): BodyOutcome {
 }
 
 function bodyErrorOf(thrown: unknown): BodyError {
-  const stack = stackOf(thrown);
+  const stack = stackText(thrown);
   return {
     code: codeOf(thrown),
     message: messageOf(thrown),
@@ -128,16 +128,27 @@ function messageOf(thrown: unknown): string {
   return typeof own === "string" ? own : cut(read(() => JSON.stringify(thrown)) ?? "", MESSAGE_LIMIT);
 }
 
-/** With the stacks of its causes. */
-function stackOf(thrown: unknown): string | undefined {
+/** Of a thrown or logged error: its stack, with those of its causes. An error of ours is named by its code. */
+export function stackText(thrown: unknown): string | undefined {
   const stacks: string[] = [];
   let error: unknown = thrown;
   for (let depth = 0; depth < 5 && typeof error === "object" && error !== null; depth++) {
     const stack = read(() => (error as Error).stack);
-    if (typeof stack === "string") stacks.push(stack);
+    if (typeof stack === "string") stacks.push(isOurs(error) ? byCode(stack, error as OurError) : stack);
     error = read(() => (error as Error).cause);
   }
   return stacks.length === 0 ? undefined : cut(stacks.join("\ncaused by: "), STACK_LIMIT);
+}
+
+interface OurError {
+  readonly code: string;
+  readonly name: string;
+}
+
+/** The names of our classes are ours alone. */
+function byCode(stack: string, { code, name }: OurError): string {
+  const head = [name, "Error"].find((one) => stack.startsWith(`${one}:`));
+  return head === undefined ? stack : `${code}${stack.slice(head.length)}`;
 }
 
 function cut(text: string, limit: number): string {

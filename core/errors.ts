@@ -23,6 +23,12 @@ export class MeridianError extends Error {
     this.details = options.details ?? {};
     this.name = NAMES[kind];
   }
+
+  /** `console.error(error)` in a body: the code says more than the class. */
+  [Symbol.for("nodejs.util.inspect.custom")](): string {
+    const frames = this.stack?.split("\n").filter((line) => /^\s+at /.test(line)) ?? [];
+    return [`${this.code}: ${this.message}`, ...frames].join("\n");
+  }
 }
 
 const NAMES: Record<ErrorKind, string> = {

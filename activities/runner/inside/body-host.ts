@@ -65,7 +65,7 @@ export class BodyHost {
       n,
       controller: new AbortController(),
       log: (level, text) => {
-        if (live.has(n)) this.#outbox.line(n, line(level, this.#mask(text)));
+        if (live.has(n)) this.#outbox.line(n, line(level, this.#mask(tidyStack(text))));
       },
       console: null,
       flush: null,
