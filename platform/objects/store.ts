@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 import { NotFound, Refused, Retryable } from "../../core/errors.ts";
 
 /** An object as it is read. */
-export interface OpenedObject {
+interface OpenedObject {
   readonly bytes: number;
   readonly stream: Readable;
 }
