@@ -3,29 +3,29 @@ import { canonicalJson } from "./canonical.ts";
 import type { SerialGraph, SerialTask } from "./graph.ts";
 
 /** `before` or `after` is undefined where the field was missing. */
-export interface FieldChange {
+interface FieldChange {
   /** An option, or a path into one: `params.properties.city.default`. */
   readonly field: string;
   readonly before: unknown;
   readonly after: unknown;
 }
 
-export type Change = "added" | "removed" | "changed";
+type Change = "added" | "removed" | "changed";
 
 /** `fields` is empty for what came or went. */
 interface PartChange {
   readonly change: Change;
   readonly fields: readonly FieldChange[];
 }
-export interface NamedChange extends PartChange {
+interface NamedChange extends PartChange {
   readonly id: string;
 }
-export interface EdgeChange extends PartChange {
+interface EdgeChange extends PartChange {
   readonly from: string;
   readonly to: string;
 }
 
-export interface GraphDiff {
+interface GraphDiff {
   /** Options of the DAG. */
   readonly dag: readonly FieldChange[];
   readonly groups: readonly NamedChange[];

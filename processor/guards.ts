@@ -52,7 +52,10 @@ function note(kind: ImpureCall["kind"], call: string): boolean {
 
 /** Whether the file's own code is on the stack. Names are asked raw: in a printed stack they are mapped to sources. */
 function isOwn(name: string): boolean {
-  const { prepareStackTrace, stackTraceLimit } = Error;
+  const { stackTraceLimit } = Error;
+  // Put back as it is, never called here.
+  // oxlint-disable-next-line typescript/unbound-method
+  const { prepareStackTrace } = Error;
   try {
     Error.stackTraceLimit = FRAMES;
     Error.prepareStackTrace = (_, sites) => sites.map((site) => site.getFileName() ?? "");
@@ -157,8 +160,9 @@ function target(args: readonly unknown[]): string {
     path?: unknown;
   };
   if (typeof given.path === "string") return ` to ${short(given.path)}`;
+  const { port } = given;
   const host = typeof given.host === "string" ? given.host : "localhost";
-  return given.port === undefined ? "" : ` to ${short(`${host}:${String(given.port)}`)}`;
+  return typeof port === "number" || typeof port === "string" ? ` to ${short(`${host}:${port}`)}` : "";
 }
 
 const short = (text: string): string => (text.length > 200 ? `${text.slice(0, 200)}…` : text);

@@ -71,7 +71,7 @@ export class Looker {
     if (state === undefined) return true;
     if (state.busy) return false;
     if (outdated || state.stamp === "") return true;
-    if (row?.error != null && (!state.bundles || state.retryAt < Date.now())) return true;
+    if ((row?.error ?? null) !== null && (!state.bundles || state.retryAt < Date.now())) return true;
     return (await stampOf(state.inputs)) !== state.stamp;
   }
 
@@ -119,7 +119,7 @@ export class Looker {
         at: readAt,
         stamp: await stampOf(inputs, readAt),
         changedAt: await changedAt(inputs),
-        failed: row?.error != null,
+        failed: (row?.error ?? null) !== null,
       };
       const examined: Examined =
         bundle === null

@@ -211,9 +211,10 @@ class FolderProcessor implements Processor {
     };
   }
 
-  #stored({ changed, deactivated, conflicts, recheck }: Stored): void {
+  #stored({ changed, deactivated, conflicts, mended, recheck }: Stored): void {
     const { log, onStored } = this.#options;
     for (const [path, error] of conflicts) log.warn({ path, code: error.code }, error.message);
+    for (const path of mended) log.info({ mended: path }, `${path} is fine again`);
     if (deactivated.length > 0) log.info({ dags: deactivated }, "DAGs that no file defines any more");
     if (changed.length > 0) {
       log.info({ dags: changed }, "DAGs stored");

@@ -43,6 +43,8 @@ export interface Stored {
   readonly deactivated: readonly string[];
   /** Files that share an id with another. */
   readonly conflicts: ReadonlyMap<string, FileError>;
+  /** Files that were broken and are fine again. */
+  readonly mended: readonly string[];
   /** Files whose last error has gone with what another file defined: to be imported again. */
   readonly recheck: readonly string[];
 }
@@ -108,7 +110,8 @@ export async function storeFindings(
     if (gone.length > 0) await deleteFiles(db, gone);
     const settled = new Set([...good.map((finding) => finding.path), ...gone]);
     const deactivated = await dropOrphans(db, ids, settled, claims);
-    return { changed, deactivated, conflicts, recheck };
+    const mended = [...stored].filter((path) => (before.get(path)?.error ?? null) !== null);
+    return { changed, deactivated, conflicts, mended, recheck };
   });
 }
 
