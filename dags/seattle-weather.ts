@@ -47,6 +47,7 @@ export const seattleWeather = dag(
     owner: "examples",
     tags: ["example", "postgres"],
     defaults: { retries: 2, retryDelay: "5s", executionTimeout: "1m" },
+    doc: "Tables `weather_day` and `weather_month` of the connection `weather`. A run replaces what its day covers.",
   },
   () => {
     const extract = task("extract", ({ dataInterval, log }) => {

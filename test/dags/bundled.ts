@@ -11,7 +11,7 @@ const cache = `${root}node_modules/.cache/meridian-test`;
  * The DAGs of a file in `dags/`, bundled and executed from another folder, as the product does. The bundle has a copy
  * of the library inside.
  */
-async function bundledDags(file: string): Promise<readonly Dag[]> {
+export async function bundledDags(file: string): Promise<readonly Dag[]> {
   mkdirSync(cache, { recursive: true });
   const folder = mkdtempSync(`${cache}/dags-`);
   const outfile = `${folder}/bundle.mjs`;
@@ -22,7 +22,7 @@ async function bundledDags(file: string): Promise<readonly Dag[]> {
     format: "esm",
     platform: "node",
     alias: { meridian: `${root}authoring/index.ts` },
-    external: ["pg"],
+    external: ["pg", "zod"],
     loader: { ".csv": "text" },
     logLevel: "silent",
   });

@@ -1,7 +1,11 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { runDag } from "../../authoring/testing.ts";
-import { bundledDag } from "./bundled.ts";
+import { runDag, runTask } from "../../authoring/testing.ts";
+import { validate } from "../../processor/validate.ts";
+import { bundledDag, bundledDags } from "./bundled.ts";
 
 describe("A1: the example DAGs, from bundles with a library of their own", () => {
   test("hello", async () => {
@@ -76,5 +80,152 @@ describe("A1: the example DAGs, from bundles with a library of their own", () =>
       tries: 3,
       error: { message: expect.stringContaining("ECONNREFUSED") },
     });
+  });
+
+  test("sales_daily has its groups inside each other", async () => {
+    const { graph } = await bundledDag("sales-daily.ts");
+    expect(graph.groups.map(({ id, label }) => [id, label])).toEqual([
+      ["regions", "By region"],
+      ...["eu", "us", "asia"].flatMap((region) => [
+        [`regions.${region}`, region.toUpperCase()],
+        [`regions.${region}.checks`, "Checks"],
+      ]),
+    ]);
+    expect(graph.tasks.find(({ id }) => id === "report")!.upstream).toHaveLength(3);
+  });
+
+  test("A12: sales_export refuses what its form would", async () => {
+    const dag = await bundledDag("sales-export.ts");
+    for (const conf of [{}, { from: "soon" }, { from: "2026-05-01", days: 32 }]) {
+      const { tasks } = await runDag(dag, { conf });
+      expect(tasks["select"]?.error, JSON.stringify(conf)).toMatchObject({ code: "bad_params" });
+    }
+    const { tasks } = await runDag(dag, {
+      conf: { from: "2026-05-31", days: 2, samples: true, note: "the auditors" },
+    });
+    const { path, text } = tasks["write"]!.output as { path: string; text: string };
+    expect(path).toBe("exports/eu/2026-05-31-2d.csv");
+    const [head, ...rows] = text.split("\n");
+    expect(head).toBe("id,day,product,pieces,cents");
+    expect(new Set(rows.map((row) => row.split(",")[1]))).toEqual(new Set(["2026-05-31", "2026-06-01"]));
+    expect(tasks["select"]!.log.map((line) => line.text)).toContain("asked for because: the auditors");
+  });
+
+  test("A4 A5: exchange_rates gets through a busy and a hanging source", async () => {
+    const waits: number[] = [];
+    const run = await runDag(await bundledDag("exchange-rates.ts"), {
+      logicalAt: "2026-05-08T08:00",
+      sleep: async (ms) => void waits.push(ms),
+    });
+    expect(run.state).toBe("success");
+    expect([run.tasks["bank"]?.tries, run.tasks["market"]?.tries]).toEqual([3, 2]);
+    expect(waits.sort((a, b) => a - b)).toEqual([1_000, 1_000, 2_000]);
+    expect(run.tasks["rates"]?.output).toMatchObject({ sources: 2 });
+    expect(run.tasks["bank"]?.log.map(({ level }) => level)).toEqual(["error", "error"]);
+  });
+
+  test("A4: exchange_rates goes on with one source", async () => {
+    const dag = await bundledDag("exchange-rates.ts");
+    const rates = { usd: 1.1, jpy: 165 };
+    const one = await runTask(dag, "rates", { inputs: { market: rates } });
+    expect(one.output).toEqual({ ...rates, sources: 1 });
+    expect(one.log.map(({ text }) => text)).toEqual(["without the bank"]);
+  });
+
+  test("B11: warehouse_load asks for more slots than its pool is to have", async () => {
+    const { graph } = await bundledDag("warehouse-load.ts");
+    expect(
+      graph.tasks
+        .filter(({ pool }) => pool === "warehouse")
+        .map(({ id, poolSlots, priorityWeight }) => [id, poolSlots, priorityWeight]),
+    ).toEqual([
+      ["load.orders", 2, 10],
+      ["load.customers", 1, 5],
+      ["load.events", 2, 1],
+      ["load.products", 1, 1],
+    ]);
+  });
+
+  test.each([
+    ["works", {}, "success", "success"],
+    ["fails", { broken: "orders" }, "failed", "upstream_failed"],
+  ])("A4: warehouse_load %s, and its staging folder goes", async (_title, conf, state, announce) => {
+    const run = await runDag(await bundledDag("warehouse-load.ts"), { conf });
+    expect(run.state).toBe(state);
+    expect(run.tasks["announce"]?.state).toBe(announce);
+    expect(run.tasks["clean_up"]?.state).toBe("success");
+    const folder = run.tasks["make_staging"]!.output as string;
+    expect(folder.startsWith(tmpdir())).toBe(true);
+    expect(existsSync(folder)).toBe(false);
+  });
+
+  test("A3: bikes_*: a day has the hours that the city's clocks give it", async () => {
+    const dags = await bundledDags("bike-counters.ts");
+    expect(dags.map(({ id }) => id)).toEqual(["bikes_berlin", "bikes_seattle", "bikes_tokyo"]);
+    const hoursOn = async (logicalAt: string) =>
+      await Promise.all(
+        dags.map(async (dag) => {
+          const { tasks } = await runDag(dag, { logicalAt });
+          return (tasks["busiest_hour"]!.output as { hours: number }).hours;
+        }),
+      );
+    expect(await hoursOn("2026-03-29")).toEqual([23, 24, 24]);
+    expect(await hoursOn("2026-03-08")).toEqual([24, 23, 24]);
+    expect(await hoursOn("2026-10-25")).toEqual([25, 24, 24]);
+    const byHand = await runDag(dags[0]!, { logicalAt: "2026-05-09T12:34" });
+    expect(byHand.tasks["busiest_hour"]?.state).toBe("skipped");
+  });
+
+  test("A12: web_sessions hands megabytes on and computes in a process of its own", async () => {
+    const dag = await bundledDag("web-sessions.ts");
+    expect(dag.graph.tasks.find(({ id }) => id === "conversion")).toMatchObject({ isolation: "own" });
+    const { state, tasks } = await runDag(dag, { logicalAt: "2026-05-09" });
+    expect(state).toBe("success");
+    expect(JSON.stringify(tasks["clicks"]!.output).length).toBeGreaterThan(2 * 1024 * 1024);
+    const { low, rate, high } = tasks["conversion"]!.output as Record<string, number>;
+    expect(low).toBeLessThan(rate!);
+    expect(high).toBeGreaterThan(rate!);
+    const [first] = tasks["clicks"]!.output as { at: string }[];
+    expect(first!.at.slice(0, 10)).toBe("2026-05-09");
+  });
+});
+
+describe("F1: the examples as a set", () => {
+  const root = fileURLToPath(new URL("../../", import.meta.url));
+  const read = (path: string) => readFileSync(join(root, path), "utf8");
+  const files = readdirSync(join(root, "dags")).filter((name) => name.endsWith(".ts"));
+  const dags = async () => (await Promise.all(files.map(bundledDags))).flat();
+
+  test("each file has a page of docs that shows its code, and the index names it", () => {
+    const index = read("docs/examples/README.md");
+    for (const name of files) {
+      const page = `${name.slice(0, -3)}.md`;
+      expect(read(`docs/examples/${page}`)).toContain(`<!-- from: dags/${name} -->`);
+      expect(index).toContain(`(${page})`);
+    }
+  });
+
+  test("none runs more often than each five minutes, and each but the shortest says what, whose and which", async () => {
+    for (const { graph } of await dags()) {
+      const { timetable } = graph;
+      if (timetable.kind === "cron") expect(timetable.cron, graph.dagId).toMatch(/^(\d+|\*\/5) /);
+      if (graph.dagId === "hello") continue;
+      expect([graph.dagId, graph.description === "", graph.owner === ""]).toEqual([
+        graph.dagId,
+        false,
+        false,
+      ]);
+      expect(graph.tags, graph.dagId).toContain("example");
+    }
+  });
+
+  test("all pass `meridian validate`", { timeout: 120_000 }, async () => {
+    const home = join(root, ".meridian", `test-examples-${process.pid}`);
+    try {
+      const reports = await validate(files, { folder: join(root, "dags"), home });
+      expect(reports.map(({ path, error }) => [path, error])).toEqual(files.map((path) => [path, null]));
+    } finally {
+      rmSync(home, { recursive: true, force: true });
+    }
   });
 });

@@ -1,0 +1,125 @@
+import { createClient } from "meridian/client";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type * as exportFile from "../../dags/sales-export.ts";
+import type * as warehouseFile from "../../dags/warehouse-load.ts";
+import { until } from "../support/product.ts";
+import { startWholeProduct, type WholeProduct } from "../support/whole-product.ts";
+
+let product: WholeProduct;
+let client: ReturnType<typeof connect>;
+const connect = (url: string) => createClient<typeof exportFile & typeof warehouseFile>({ url });
+beforeAll(async () => {
+  product = await startWholeProduct();
+  client = connect(product.url);
+}, 180_000);
+afterAll(async () => await product.stop());
+
+const statesOf = async (dagId: string, runId: string): Promise<Record<string, string>> => {
+  const { cells } = await client.runs.get(dagId, runId);
+  return Object.fromEntries(cells.map(({ taskId, state }) => [taskId, state]));
+};
+
+describe("A1 B1: the examples on the whole product", { timeout: 180_000 }, () => {
+  it("all files load, and the first runs of all schedules are green", async () => {
+    const ended = await until(
+      async () => {
+        const dags = await client.dags.list().all();
+        const due = dags.filter(({ schedule }) => schedule !== "only when triggered");
+        const runs = await client.runs.list({ type: ["scheduled"] }).all();
+        const open = runs.filter(({ state }) => state === "queued" || state === "running");
+        const began = due.every(({ dagId }) => runs.some((run) => run.dagId === dagId));
+        return dags.length === 11 && began && runs.length >= 38 && open.length === 0 ? { dags, runs } : null;
+      },
+      120_000,
+      "the first run of each example",
+    );
+    expect(await client.files.importErrors()).toEqual([]);
+    expect(ended.dags.flatMap(({ dagId, importError }) => (importError === null ? [] : [dagId]))).toEqual([]);
+    const isGreen = (run: { state: string }): boolean => run.state === "success";
+    expect(ended.runs.filter((run) => !isGreen(run)).map(({ dagId, state }) => `${dagId} ${state}`)).toEqual(
+      [],
+    );
+    expect([...new Set(ended.runs.map(({ dagId }) => dagId))].sort()).toEqual([
+      "bikes_berlin",
+      "bikes_seattle",
+      "bikes_tokyo",
+      "exchange_rates",
+      "hello",
+      "sales_daily",
+      "seattle_weather",
+      "web_sessions",
+    ]);
+    expect(ended.runs.filter(({ dagId }) => dagId === "seattle_weather")).toHaveLength(31);
+  });
+
+  it("A5: exchange_rates: a source is busy twice, the other hangs once", async () => {
+    const [run] = await client.runs.list({ dagId: "exchange_rates" }).all();
+    const tries = async (taskId: string) =>
+      (await client.tasks.tries({ dagId: "exchange_rates", runId: run!.runId, taskId })).tries.map(
+        ({ state }) => state,
+      );
+    expect((await tries("bank")).sort()).toEqual(["failed", "failed", "success"]);
+    expect((await tries("market")).sort()).toEqual(["success", "timed_out"]);
+  });
+
+  it("A12: web_sessions: megabytes lie in the object store, and are to be had", async () => {
+    const [run] = await client.runs.list({ dagId: "web_sessions" }).all();
+    const of = { dagId: "web_sessions", runId: run!.runId, taskId: "clicks" };
+    const [only] = (await client.tasks.tries(of)).tries;
+    expect(only).toMatchObject({ output: null, stored: { bytes: expect.any(Number) } });
+    expect(only!.stored!.bytes).toBeGreaterThan(2 * 1024 * 1024);
+    expect(await client.tasks.output({ ...of, try: 1 })).toHaveLength(40_000);
+  });
+
+  it("A12: sales_export: params are typed by its file, and refused where they do not fit", async () => {
+    await expect(
+      client.trigger("sales_export", {
+        from: "2026-05-01",
+        // @ts-expect-error a region that the schema does not have
+        region: "moon",
+      }),
+    ).rejects.toMatchObject({ code: "bad_params" });
+    const { dagId, runId } = await client.trigger("sales_export", {
+      from: "2026-05-01",
+      days: 2,
+      region: "asia",
+    });
+    expect((await client.runs.wait(dagId, runId)).state).toBe("success");
+    const output = await client.tasks.output({ dagId, runId, taskId: "announce", try: 1 });
+    expect(output).toBe("exports/asia/2026-05-01-2d.csv");
+  });
+
+  it("B11: warehouse_load waits for its pool, then goes through it; a load that fails leaves the run red and nothing behind", async () => {
+    const { dagId, runId } = await client.trigger("warehouse_load", {});
+    await until(async () => {
+      const { waiting } = await client.tasks.tries({ dagId, runId, taskId: "load.orders" });
+      return waiting?.reason?.includes('pool "warehouse" does not exist') === true ? true : null;
+    });
+    await client.pools.set("warehouse", { slots: 3 });
+    expect((await client.runs.wait(dagId, runId)).state).toBe("success");
+
+    const broken = await client.trigger("warehouse_load", { broken: "events" });
+    expect((await client.runs.wait(dagId, broken.runId)).state).toBe("failed");
+    expect(await statesOf(dagId, broken.runId)).toEqual({
+      make_staging: "success",
+      "load.orders": "success",
+      "load.customers": "success",
+      "load.events": "failed",
+      "load.products": "success",
+      publish: "upstream_failed",
+      clean_up: "success",
+      announce: "upstream_failed",
+    });
+  });
+
+  it("states_tour fails, as it is meant to", async () => {
+    // Its file is not among those that type this client.
+    const answer = await fetch(`${product.url}/api/v1/dags/states_tour/runs`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: "{}",
+    });
+    const { runId } = (await answer.json()) as { runId: string };
+    expect((await client.runs.wait("states_tour", runId)).state).toBe("failed");
+  });
+});
