@@ -5,15 +5,33 @@ import { titleOf, workloads } from "./workloads.ts";
 
 const DOCUMENT = fileURLToPath(new URL("../docs/benchmarks.md", import.meta.url));
 const PART = /(<!-- results -->\n)[\s\S]*?(<!-- \/results -->)/;
+const FIGURES = /(<!-- figures: (\w+) -->\n)[\s\S]*?(<!-- \/figures -->)/g;
 
-/** Writes a results file into docs/benchmarks.md, as a table with machine, server and date. */
+/** Writes a results file into docs/benchmarks.md, as tables with machine, server and date. */
 export function writeDocument(file: string): void {
   const results = JSON.parse(readFileSync(file, "utf8")) as ResultsFile;
   const text = readFileSync(DOCUMENT, "utf8");
   writeFileSync(
     DOCUMENT,
-    text.replace(PART, (_, open: string, close: string) => `${open}${tableOf(results)}${close}`),
+    text
+      .replace(PART, (_, open: string, close: string) => `${open}${tableOf(results)}${close}`)
+      .replaceAll(FIGURES, (all, open: string, id: string, close: string) => {
+        const extra = results.extra?.[id];
+        return extra === undefined ? all : `${open}${figuresOf(extra)}${close}`;
+      }),
   );
+}
+
+function figuresOf({ date, figures }: NonNullable<ResultsFile["extra"]>[string]): string {
+  const rows = Object.entries(figures).map(([name, value]) => `| ${name} | ${value} |`);
+  return `
+Measured ${date.slice(0, 16)}Z.
+
+| figure | |
+|---|---|
+${rows.join("\n")}
+
+`;
 }
 
 function tableOf({ machine, workloads: found }: ResultsFile): string {

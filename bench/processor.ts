@@ -18,6 +18,7 @@ import { createLog } from "../platform/log.ts";
 import { createPool } from "../platform/pg.ts";
 import { createProcessor, type Processor } from "../processor/processor.ts";
 import { cpuMs } from "./cpu.ts";
+import { writeDocument } from "./document.ts";
 import { childrenNamed, memoryOf } from "./memory.ts";
 import { defaultOut } from "./options.ts";
 import { writeExtra } from "./results.ts";
@@ -65,7 +66,10 @@ try {
   await wholeProduct();
   await processorAlone();
   sourceDiffs();
-  if (!isSmoke) writeExtra(defaultOut(false), "W4", figures);
+  if (!isSmoke) {
+    writeExtra(defaultOut(false), "W4", figures);
+    writeDocument(defaultOut(false));
+  }
 } finally {
   await unwind();
 }
