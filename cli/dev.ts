@@ -26,6 +26,31 @@ export interface DevVoice {
   readonly end: () => void;
 }
 
+/** A line for each save that came into force, or mended a file; errors go to the process log. */
+export function createPlainVoice(log: Log, print: (text: string) => void): DevVoice {
+  let begun = false;
+  const say = (text: string): void => {
+    if (begun) print(`${timeText()}  ${text}`);
+  };
+  return {
+    log: {
+      info: (fields, text) => {
+        log.info(fields, text);
+        if ("mended" in fields) say(text);
+      },
+      warn: (fields, text) => log.warn(fields, text),
+      error: (fields, text) => log.error(fields, text),
+    },
+    stored: (dagIds) => say(`stored: ${dagIds.join(", ")}`),
+    begin: () => {
+      begun = true;
+    },
+    end: () => undefined,
+  };
+}
+
+const timeText = (): string => new Date().toTimeString().slice(0, 8);
+
 /** Tells whoever edits DAG files what each save did, a line for each; errors with the lines of the file. */
 export function createDevVoice(db: Db, folder: string, log: Log, print: (text: string) => void): DevVoice {
   const broken = new Set<string>();
@@ -33,7 +58,7 @@ export function createDevVoice(db: Db, folder: string, log: Log, print: (text: s
   let ended = false;
   let watching = false;
   const root = resolve(folder);
-  const say = (text: string): void => print(`${new Date().toTimeString().slice(0, 8)}  ${text}`);
+  const say = (text: string): void => print(`${timeText()}  ${text}`);
   const attempt = (action: () => Promise<void>): void =>
     void action().catch((error: unknown) => log.error({ err: error }, "what a save did could not be told"));
 

@@ -10,7 +10,7 @@ import {
   startWorkerPart,
   type Shared,
 } from "./parts.ts";
-import { openCheckedPool, openLogs, openPool, openTemporal } from "./resources.ts";
+import { checkAddresses, openCheckedPool, openLogs, openPool, openTemporal } from "./resources.ts";
 import { setUpTemporal } from "./setup.ts";
 
 /** Each process has one shape: config → resources → services → run until killed. Several of each may run. */
@@ -20,6 +20,7 @@ async function process_(
   body: (shared: Shared) => Promise<string>,
 ): Promise<void> {
   const log = createLog(config.logLevel, name);
+  checkAddresses(config);
   const life = new Life(log);
   const killed = untilKilled((signal) => log.info(`${signal}: stopping`));
   try {
@@ -29,6 +30,7 @@ async function process_(
   } finally {
     await life.end();
   }
+  log.info("stopped");
 }
 
 export async function runWorker(config: Config): Promise<void> {

@@ -60,6 +60,15 @@ export async function openCheckedPool(config: Config, life: Life, log: Log, name
   return pool;
 }
 
+/** At once what is missing, not one after the other. */
+export function checkAddresses(config: Config): void {
+  if (config.databaseUrl !== undefined || config.temporalAddress !== undefined) return;
+  throw new Refused(
+    "no_addresses",
+    "DATABASE_URL and TEMPORAL_ADDRESS are not set: name the PostgreSQL database of Meridian and the Temporal server (host:port), or use `npm start`, which brings its own",
+  );
+}
+
 export function temporalAddress(config: Config): string {
   if (config.temporalAddress !== undefined) return config.temporalAddress;
   throw new Refused(

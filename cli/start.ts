@@ -6,7 +6,7 @@ import { Life, untilKilled } from "../platform/life.ts";
 import { createLog } from "../platform/log.ts";
 import { buildIfStale } from "../web/build-if-stale.ts";
 import { workflowBundle } from "../worker/bundle.ts";
-import { createDevVoice } from "./dev.ts";
+import { createDevVoice, createPlainVoice } from "./dev.ts";
 import { checkDagFolder, startApiPart, startProcessorPart, startWorkerPart, type Shared } from "./parts.ts";
 import { embeddedParts } from "./ports.ts";
 import { resetCommand } from "./reset.ts";
@@ -56,10 +56,10 @@ export async function start(given: Config, { dev = false }: StartOptions = {}): 
       temporalUi: embedded.temporalUi,
     });
     embedded.announcePage(api.url);
-    const voice = dev ? createDevVoice(pool, config.dags, log, say) : undefined;
-    life.onEnd("dev", () => voice?.end());
+    const voice = dev ? createDevVoice(pool, config.dags, log, say) : createPlainVoice(log, say);
+    life.onEnd("dev", () => voice.end());
     await startProcessorPart(shared, createDue, voice);
-    voice?.begin();
+    voice.begin();
     // Whatever came due while nothing ran; nobody waits for the next minute.
     await worker.createDue();
     say(`

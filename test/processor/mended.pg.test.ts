@@ -1,0 +1,21 @@
+import { expect, test } from "vitest";
+import { useRig } from "./rig.ts";
+import { dagText, makeLog } from "./support.ts";
+
+const rig = useRig();
+
+test("the log has a line for a file that is stored, one that breaks, and one that is fine again, though as before", async () => {
+  const { lines, log } = makeLog();
+  const processor = rig.processor({ log });
+  rig.place.write("sales.ts", dagText("sales"));
+  await processor.pass();
+  expect(lines.splice(0)).toEqual(["info DAGs stored"]);
+  rig.place.write("sales.ts", "import { dag } from 'meridian'; throw new Error('no');");
+  await processor.pass();
+  expect(lines.splice(0)).toEqual([expect.stringMatching(/^warn sales\.ts: .*no/)]);
+  rig.place.write("sales.ts", dagText("sales"));
+  await processor.pass();
+  expect(lines.splice(0)).toEqual(["info sales.ts is fine again"]);
+  await processor.pass();
+  expect(lines).toEqual([]);
+});
