@@ -63,7 +63,7 @@ export function lost(): void {
       // @ts-expect-error so would a Set
       inputs.map.seen.has("a");
       // @ts-expect-error bytes would arrive as an object with numbers for keys
-      inputs.bytes.toString("utf8");
+      void inputs.bytes.byteLength;
       // @ts-expect-error undefined in a list would arrive as null
       void (inputs.hole.list satisfies (number | undefined)[]);
     });
