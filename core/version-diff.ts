@@ -3,7 +3,7 @@ import { canonicalJson } from "./canonical.ts";
 import type { SerialGraph, SerialTask } from "./graph.ts";
 
 /** `before` or `after` is undefined where the field was missing. */
-interface FieldChange {
+export interface FieldChange {
   /** An option, or a path into one: `params.properties.city.default`. */
   readonly field: string;
   readonly before: unknown;
@@ -17,7 +17,7 @@ interface PartChange {
   readonly change: Change;
   readonly fields: readonly FieldChange[];
 }
-interface NamedChange extends PartChange {
+export interface NamedChange extends PartChange {
   readonly id: string;
 }
 interface EdgeChange extends PartChange {
