@@ -1,13 +1,12 @@
 /** Pictures that are kept to be looked at, and what an accessibility checker finds. */
-import { mkdirSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import axe from "axe-core";
 import type { Page } from "playwright-core";
 import { expect } from "vitest";
 
 const FOLDER = fileURLToPath(new URL("../../node_modules/.cache/meridian/pictures", import.meta.url));
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 /** Keeps `NAME.png`; the folder is in no commit. */
 export async function keepPicture(page: Page, name: string): Promise<void> {
@@ -26,7 +25,7 @@ export async function expectClean(page: Page): Promise<void> {
     await page.emulateMedia({ colorScheme });
     // Not by a script tag: the page's policy forbids foreign ones.
     const found = (await page.evaluate(
-      `(async () => { ${AXE}; return (await window.axe.run()).violations; })()`,
+      `(async () => { ${axe.source}; return (await window.axe.run()).violations; })()`,
     )) as Finding[];
     expect(found.map(({ id, nodes }) => `${colorScheme} ${id}: ${nodes[0]?.html ?? ""}`)).toEqual([]);
   }

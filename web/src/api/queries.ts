@@ -34,7 +34,7 @@ const CHECK_MS = 15_000;
 
 const id = encodeURIComponent;
 export const dagPath = (dagId: string): string => `/dags/${id(dagId)}`;
-export const runPath = (dagId: string, runId: string): string => `${dagPath(dagId)}/runs/${id(runId)}`;
+const runPath = (dagId: string, runId: string): string => `${dagPath(dagId)}/runs/${id(runId)}`;
 export const taskPath = (dagId: string, runId: string, taskId: string): string =>
   `${runPath(dagId, runId)}/tasks/${id(taskId)}`;
 

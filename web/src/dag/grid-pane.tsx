@@ -20,7 +20,7 @@ export function GridPane({ dag, view }: { readonly dag: DagDetail; readonly view
     sight.current = key;
     setLeftOf(before);
   }, []);
-  const more = data?.before != null;
+  const more = data !== undefined && data.before !== null;
   useReadUntil(dag.dagId, view.runId, data, isReadingOlder, readOlder);
   return (
     <section className="grid-pane" aria-label="Grid" aria-busy={query.isPlaceholderData || isReadingOlder}>

@@ -1,6 +1,6 @@
 import { TASK_STATES } from "../../../core/states.ts";
 import { StateWord } from "../states/state-mark.tsx";
-import { TASK_LOOK } from "../states/tables.ts";
+import { RUN_TYPE_SIGN, RUN_TYPE_WORD, TASK_LOOK } from "../states/tables.ts";
 
 export function Legend() {
   return (
@@ -11,6 +11,12 @@ export function Legend() {
       <span className="state-word">
         <span className="retry-dot" aria-hidden="true" />
         took more than one try
+      </span>
+      <span className="state-word">
+        <span className="kind-sign" aria-hidden="true">
+          {RUN_TYPE_SIGN.manual}
+        </span>
+        {RUN_TYPE_WORD.manual}
       </span>
     </footer>
   );

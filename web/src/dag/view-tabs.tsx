@@ -2,7 +2,7 @@ import { Link } from "../routing/link.tsx";
 import { VIEWS, type DagView, type ViewName } from "../routing/route.ts";
 import { dagPlace } from "../routing/use-route.ts";
 
-export const VIEW_WORD: Record<ViewName, string> = {
+const VIEW_WORD: Record<ViewName, string> = {
   grid: "Grid",
   graph: "Graph",
   gantt: "Gantt",

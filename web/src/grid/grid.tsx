@@ -28,7 +28,7 @@ import { ticksOf, type Ticks } from "./ticks.ts";
 import { useGridCursor } from "./use-grid-cursor.ts";
 import { useScrollPlace } from "./use-scroll-place.ts";
 
-export interface GridPick {
+interface GridPick {
   readonly runId: string | null;
   readonly taskId: string | null;
   readonly groupId: string | null;

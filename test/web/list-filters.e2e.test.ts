@@ -1,0 +1,106 @@
+import { describe, expect, test } from "vitest";
+import { whyNoBrowser } from "./browser.ts";
+import { expectClean } from "./look.ts";
+import { useDesk, type Desk } from "./support.ts";
+
+const query = (desk: Desk) => new URL(desk.page.url()).searchParams;
+
+describe.skipIf(whyNoBrowser() !== null)("filters of lists", () => {
+  const desk = useDesk();
+  const row = (id: string) =>
+    desk.page.getByRole("row").filter({ has: desk.page.getByRole("link", { name: id, exact: true }) });
+  const total = (text: string) =>
+    desk.page
+      .getByRole("status")
+      .filter({ hasText: new RegExp(`^${text}$`) })
+      .waitFor();
+
+  test("DAGs by tags, owner, state of the last run and import error, all in the URL", async () => {
+    await desk.open("/dags");
+    await total("148");
+    await desk.page.getByLabel("Tag").selectOption("warehouse");
+    await total("2");
+    await row("sales_daily").getByRole("link", { name: "tier-1" }).click();
+    await total("1");
+    expect(desk.page.url()).toContain("/dags?tag=warehouse&tag=tier-1");
+    await desk.page.getByRole("button", { name: "No longer by tag tier-1" }).click();
+    await total("2");
+    await desk.page.getByLabel("State of the last run").selectOption("running");
+    await total("1");
+    await desk.page.reload();
+    await total("1");
+    expect(await desk.page.getByLabel("State of the last run").inputValue()).toBe("running");
+    await desk.page.getByRole("button", { name: "clear" }).click();
+    await total("148");
+    await desk.page.getByLabel("Owner").selectOption("finance");
+    await total("1");
+    await row("exchange_rates").waitFor();
+    await desk.page.getByLabel("Owner").selectOption("");
+    await desk.page.getByLabel("import error").check();
+    await total("1");
+    await row("churn_report").waitFor();
+    await desk.page.getByLabel("State of the last run").selectOption("cancelled");
+    await desk.page.getByRole("link", { name: "show all DAGs" }).click();
+    await total("148");
+  });
+
+  test("DAGs by when their next run is due", async () => {
+    await desk.open("/dags");
+    await row("brand_new").waitFor();
+    const next = desk.page.getByRole("columnheader", { name: "Next run" });
+    await next.getByRole("link").click();
+    await expect.poll(() => desk.page.locator("a.dag-id").nth(1).innerText()).toBe("tenant_001_sync");
+    expect(await next.getAttribute("aria-sort")).toBe("ascending");
+    await next.getByRole("link").click();
+    expect(query(desk).get("sort")).toBe("-nextDueAt");
+  });
+
+  test("j and k go through the DAGs, Enter opens", async () => {
+    await desk.open("/dags");
+    await row("brand_new").waitFor();
+    for (const key of ["j", "j", "j", "k"]) await desk.page.keyboard.press(key);
+    expect(await desk.page.evaluate("document.activeElement.textContent")).toBe("churn_report");
+    await desk.page.keyboard.press("Enter");
+    await desk.page.getByRole("heading", { name: "churn_report" }).waitFor();
+  });
+
+  test("20,000 DAGs are scrolled through with few rows in the document", async () => {
+    const { detail } = desk.world.dags.get("brand_new")!;
+    for (let number = 0; number < 1000; number++) {
+      const dagId = `many_${String(number).padStart(5, "0")}`;
+      desk.world.dags.set(dagId, { detail: { ...detail, dagId }, runs: [] });
+    }
+    await desk.open("/dags?q=many_");
+    await total("1,000");
+    await desk.page.mouse.move(700, 600);
+    await expect
+      .poll(
+        async () => {
+          await desk.page.mouse.wheel(0, 20_000);
+          return row("many_00999").count();
+        },
+        { timeout: 20_000 },
+      )
+      .toBe(1);
+    expect(await desk.page.getByRole("row").count()).toBeLessThan(80);
+  });
+
+  test("runs by DAG, kind and state, in the URL", async () => {
+    await desk.open("/runs");
+    const rows = () => desk.page.getByRole("row");
+    await rows().nth(50).waitFor();
+    await desk.page.getByLabel("Kind").selectOption("manual");
+    await expect.poll(() => rows().count()).toBe(1 + 4);
+    await desk.page.getByLabel("Search runs").fill("regions");
+    await expect.poll(() => rows().count()).toBe(1 + 1);
+    expect(new URL(desk.page.url()).search).toBe("?type=manual&q=regions");
+    await desk.page.reload();
+    await expect.poll(() => rows().count()).toBe(1 + 1);
+    await desk.open("/runs?q=seattle&tz=dag");
+    await desk.page.getByLabel("from").fill("2015-12-09");
+    await desk.page.getByLabel("to", { exact: true }).fill("2015-12-11");
+    await expect.poll(() => rows().count()).toBe(1 + 3);
+    expect(new URL(desk.page.url()).search).toBe("?q=seattle&from=2015-12-09&until=2015-12-11&tz=dag");
+    await expectClean(desk.page);
+  });
+});
