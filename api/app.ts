@@ -22,7 +22,7 @@ import { whoAsks } from "./who.ts";
 
 export type { AppDeps } from "./deps.ts";
 
-/** All routes under `/api/v1`, chained, so that their type is the typed client's. */
+/** All routes under `/api/v1`. */
 const apiRoutes = (deps: AppDeps) =>
   newRoutes()
     .route("/api/v1", healthRoutes(deps))
@@ -37,8 +37,6 @@ const apiRoutes = (deps: AppDeps) =>
     .route("/api/v1", importRoutes(deps))
     .route("/api/v1", fileRoutes(deps))
     .route("/api/v1", versionRoutes(deps));
-
-export type AppType = ReturnType<typeof apiRoutes>;
 
 /** The whole HTTP face as a value; `app.fetch` is what a server listens with. */
 export function createApp(deps: AppDeps) {

@@ -9,7 +9,7 @@ import type { Problem } from "./contracts.ts";
 import type { AppDeps } from "./deps.ts";
 
 /** What each kind of error is over HTTP. */
-export const STATUS_OF: Readonly<Record<ErrorKind, ContentfulStatusCode>> = {
+const STATUS_OF: Readonly<Record<ErrorKind, ContentfulStatusCode>> = {
   definition: 422,
   refused: 400,
   not_found: 404,

@@ -1,5 +1,5 @@
 /**
- * Speed of the API over a large database: `node --import tsx bench/api.ts [--smoke]`. A PostgreSQL of its own, filled
+ * Speed of the API over a large database: `npm run bench:api -- [--smoke]`. A PostgreSQL of its own, filled
  * by SQL; the API over a real port in this process; times until the whole answer has been read. It ends by itself.
  */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";

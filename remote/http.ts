@@ -29,7 +29,7 @@ export interface ChangeOptions extends CallOptions {
 }
 
 type QueryValue = string | number | boolean | readonly string[] | null | undefined;
-export type Query = Readonly<Record<string, QueryValue>>;
+type Query = Readonly<Record<string, QueryValue>>;
 
 interface Request extends CallOptions {
   readonly method?: "GET" | "POST" | "DELETE";
@@ -177,7 +177,7 @@ export async function rest(ms: number, signal?: AbortSignal): Promise<void> {
 }
 
 /** Works where `crypto.randomUUID` does not: in a page on plain http by another name than localhost. */
-export const newKey = (): string =>
+const newKey = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join(
     "",
   );

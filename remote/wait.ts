@@ -8,7 +8,7 @@ export interface WaitOptions extends CallOptions {
   readonly timeoutMs?: number | undefined;
   /** Hears of each change of the run that was seen, its state now included. */
   readonly onRun?: ((run: Run) => void) | undefined;
-  /** Hears of its tasks' changes. */
+  /** Hears of its tasks: first of all there are, then of each that has another state or try. */
   readonly onCells?: ((cells: readonly Cell[]) => void) | undefined;
 }
 
@@ -36,11 +36,21 @@ export async function waitForRun(
     state = run.state;
     onRun?.(run);
   };
+  const told = new Map<string, string>();
+  const heardCells = (cells: readonly Cell[]): void => {
+    const news = cells.filter((cell) => {
+      const key = `${cell.taskId} ${cell.mapIndex}`;
+      const now = `${cell.state} ${cell.try}`;
+      const isNew = told.get(key) !== now;
+      told.set(key, now);
+      return isNew;
+    });
+    if (news.length > 0) onCells?.(news);
+  };
   const listening = (async () => {
     for await (const { changes } of events(signal)) {
       const run = changes?.runs.find(isOurs);
-      const cells = changes?.cells.filter(isOurs).flatMap((one) => one.cells) ?? [];
-      if (cells.length > 0) onCells?.(cells);
+      heardCells(changes?.cells.filter(isOurs).flatMap((one) => one.cells) ?? []);
       if (run !== undefined && state !== null) heard(run);
       if (run !== undefined || changes === null) wake.abort();
     }
@@ -50,6 +60,7 @@ export async function waitForRun(
     for (;;) {
       wake = new AbortController();
       const run = await read(signal);
+      heardCells(run.cells);
       heard(run);
       if (RUN_DONE[run.state]) return run;
       const rested = rest(POLL_MS, AbortSignal.any([signal, wake.signal]));

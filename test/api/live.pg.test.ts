@@ -4,6 +4,7 @@ import type { Changes } from "../../api/contracts.ts";
 import { Live, type LiveOptions } from "../../api/live/live.ts";
 import type { LiveEvent } from "../../api/live/subscriber.ts";
 import { transaction, type Db } from "../../db/connection.ts";
+import { CHANGED_CELLS, CHANGED_RUNS, readMoment } from "../../db/read/changes.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { insertCell, insertDag, insertRun } from "./rows.ts";
 
@@ -249,6 +250,39 @@ describe("C1: the price", () => {
     };
     return { state, db };
   }
+
+  test("a look reads open runs, new ones, and cells of the runs that it names, by their keys", async () => {
+    await pool.query(
+      `insert into app.dag_run (run, dag_id, run_id, run_type, logical_at, start_at, end_at, state, version)
+       select (extract(epoch from now()) * 1000)::bigint * 1000 - i * 1000 + 999, 'many', i::text, 'scheduled', now(), now(), now(), 'success', 1
+       from generate_series(1, 20000) i`,
+    );
+    const run = await insertRun(pool, "sales", nextDate(), { state: "running" });
+    await pool.query(
+      "insert into app.cell (run, task_id, state) select $1::bigint - i, 'x', 'success' from generate_series(1, 20000) i",
+      [run],
+    );
+    await insertCell(pool, run, "extract", "running");
+    await pool.query("analyze app.dag_run, app.cell");
+    const { xmin } = await readMoment(pool);
+    const plan = async (sql: string, values: unknown[]): Promise<string> => {
+      const { rows } = await pool.query<{ "QUERY PLAN": string }>(`explain ${sql}`, values);
+      return rows.map((row) => row["QUERY PLAN"]).join("\n");
+    };
+    const runs = await plan(CHANGED_RUNS, [String(xmin), [run], run]);
+    expect(runs).toMatch(/using dag_run_\d{4}_\d\d_dag_id_state_idx/);
+    // Months without rows are read whole.
+    const month = (
+      await pool.query<{ name: string }>(
+        "select app.cell.tableoid::regclass::text as name from app.cell where run = $1",
+        [run],
+      )
+    ).rows[0]!.name.replace("app.cell_", "");
+    expect(runs).not.toContain(`Seq Scan on dag_run_${month}`);
+    const cells = await plan(CHANGED_CELLS, [[run], String(xmin)]);
+    expect(cells).toMatch(/cell_\d{4}_\d\d_pkey/);
+    expect(cells).not.toContain(`Seq Scan on cell_${month}`);
+  });
 
   test("a hundred subscribers share one reader; without any, nothing is read", async () => {
     const { state, db } = countingDb();
