@@ -189,7 +189,7 @@ function placed(
 function barInWords(bar: Bar, now: number, zone: string): string {
   const length = formatDuration((bar.to ?? Math.max(now, bar.from)) - bar.from);
   const since = `from ${formatInstant(bar.from, zone)}`;
-  if (bar.part === "queued") return `try ${bar.try} waited ${length} for its slot, ${since}`;
+  if (bar.part === "queued") return `try ${bar.try} waited ${length}, ${since}`;
   const end = bar.to === null ? "runs" : "ran";
   return `try ${bar.try} ${end} ${length}, ${since}${bar.to === null ? "" : ` (${lookOf(bar.state).word})`}`;
 }

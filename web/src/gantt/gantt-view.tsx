@@ -36,7 +36,7 @@ export function GanttView({ dag, view }: Props) {
         <RunPick dag={dag} view={view} none="the latest" />
         <span className="gap" />
         <span className="gantt-key soft small" aria-hidden="true">
-          <span className="bar queued" /> waits for a slot
+          <span className="bar queued" /> waits
           <span className="bar ran tone-success" /> runs
         </span>
       </div>

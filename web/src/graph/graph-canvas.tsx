@@ -1,12 +1,14 @@
 import {
   Background,
   MarkerType,
+  Position,
   ReactFlow,
   ReactFlowProvider,
   useReactFlow,
   useStore,
   useStoreApi,
   type Edge,
+  type NodeHandle,
 } from "@xyflow/react";
 import "@xyflow/react/dist/base.css";
 import { useCallback, useEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
@@ -35,6 +37,9 @@ const LEAST_ZOOM = 0.02;
 const FAR = 0.4;
 /** Up to so many are all drawn, so that search within the page and screen readers find them. */
 const DRAWN_AT_MOST = 150;
+/** More of them from afar are a grey cloud that takes as long as the nodes. */
+const EDGES_AFAR = 300;
+const NO_EDGES: Edge[] = [];
 /** From here on a graph is shown whole at first. */
 const READABLE = 0.55;
 const NEAR = 0.8;
@@ -75,7 +80,7 @@ function Canvas({ graph, view, states }: Props) {
   const layout = useMemo(() => layOut(sightOf(graph, new Set(view.folded)), direction), [shape, direction]);
   const centres = useMemo(() => centresOf(layout.placed), [layout]);
   const picked = pickedKey(view);
-  const nodes = useMemo(() => nodesOf(layout), [layout]);
+  const nodes = useMemo(() => nodesOf(layout, direction), [layout, direction]);
   const edges = useMemo(() => edgesOf(layout, picked), [layout, picked]);
   const [focused, setFocused] = useState<string | null>(null);
   const [wanted, setWanted] = useState<string | null>(null);
@@ -138,7 +143,7 @@ function Canvas({ graph, view, states }: Props) {
       <div className={`graph-canvas${far ? " far" : ""}`} onKeyDown={onKeyDown}>
         <ReactFlow
           nodes={nodes}
-          edges={edges}
+          edges={far && edges.length > EDGES_AFAR ? NO_EDGES : edges}
           nodeTypes={NODE_TYPES}
           minZoom={LEAST_ZOOM}
           maxZoom={1.6}
@@ -218,19 +223,36 @@ function useSought(
   }, [find, layout, centres, flow]);
 }
 
-function nodesOf({ placed }: Layout): (TaskNode | GroupNode)[] {
+/** Sizes and ends are told: else React Flow draws each node once to measure it, 1,000 of them for seconds. */
+function nodesOf({ placed }: Layout, flow: Flow): (TaskNode | GroupNode)[] {
   return placed.map(({ item, x, y, width, height }) => {
     const base = {
       id: item.key,
       position: { x, y },
       width,
       height,
+      measured: { width, height },
+      handles: endsOf(width, height, flow),
       ...(item.parent !== null && { parentId: item.parent }),
     };
     return item.kind === "task"
       ? { ...base, type: "task", data: { item }, zIndex: 10 }
       : { ...base, type: "tasks", data: { item }, zIndex: -1 };
   });
+}
+
+/** Where edges end and begin. */
+function endsOf(width: number, height: number, flow: Flow): NodeHandle[] {
+  const size = { width: 1, height: 1 };
+  return flow === "right"
+    ? [
+        { ...size, type: "target", position: Position.Left, x: 0, y: height / 2 },
+        { ...size, type: "source", position: Position.Right, x: width - 1, y: height / 2 },
+      ]
+    : [
+        { ...size, type: "target", position: Position.Top, x: width / 2, y: 0 },
+        { ...size, type: "source", position: Position.Bottom, x: width / 2, y: height - 1 },
+      ];
 }
 
 function edgesOf({ links }: Layout, picked: string | null): Edge[] {

@@ -30,8 +30,10 @@ const FOLDED_HEIGHT = 58;
 const HEAD = 36;
 const PADDING = 14;
 const GAPS: Gaps = { across: 42, down: 14 };
-/** dagre takes about 0.3 s over so many nodes of a level, and grows with their square. */
+/** dagre draws better, and takes about 0.3 s over so many nodes of a level, growing with their square. */
 const DAGRE_AT_MOST = 100;
+/** It takes 0.4 s for 1,000 nodes in groups of 20, and the page must not stand still for so long. */
+const DAGRE_IN_ALL = 300;
 /** Up to so many without a link stand in one column. */
 const COLUMN_AT_MOST = 8;
 
@@ -44,6 +46,7 @@ export function layOut({ items, links }: Sight, flow: Flow = "right"): Layout {
   }
   const levels = linksByLevel(items, links);
   const placed = new Map<string, Placed>();
+  const most = items.length > DAGRE_IN_ALL ? 0 : DAGRE_AT_MOST;
   const fill = (parent: string | null): { width: number; height: number } => {
     const inside = children.get(parent) ?? [];
     const boxes = inside.map((item): Box => {
@@ -56,7 +59,7 @@ export function layOut({ items, links }: Sight, flow: Flow = "right"): Layout {
         height: height + HEAD + PADDING,
       };
     });
-    const spots = spotsOf(boxes, levels.get(parent) ?? [], flow);
+    const spots = spotsOf(boxes, levels.get(parent) ?? [], flow, most);
     const shift = parent === null ? { x: 0, y: 0 } : { x: PADDING, y: HEAD };
     let width = 0;
     let height = 0;
@@ -100,9 +103,9 @@ function linksByLevel(items: readonly Item[], links: readonly Link[]): Map<strin
   return new Map([...levels].map(([level, known]) => [level, [...known.values()]]));
 }
 
-function spotsOf(boxes: readonly Box[], links: readonly Link[], flow: Flow): Map<string, Spot> {
+function spotsOf(boxes: readonly Box[], links: readonly Link[], flow: Flow, most: number): Map<string, Spot> {
   if (links.length === 0 && boxes.length > COLUMN_AT_MOST) return packed(boxes, GAPS);
-  if (boxes.length > DAGRE_AT_MOST)
+  if (boxes.length > most)
     return flow === "right"
       ? layered(boxes, links, GAPS)
       : turned(layered(boxes.map(turnedBox), links, GAPS));

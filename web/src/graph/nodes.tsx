@@ -1,5 +1,5 @@
 /** The two kinds of nodes. What moves (states, what is picked) comes by context, so that it never lays anything out anew. */
-import { Handle, Position, type Node, type NodeProps } from "@xyflow/react";
+import type { Node, NodeProps } from "@xyflow/react";
 import { createContext, memo, useContext, useEffect, useRef } from "react";
 import { StateWord, Mark } from "../states/state-mark.tsx";
 import { TASK_LOOK } from "../states/tables.ts";
@@ -61,12 +61,13 @@ function useNodeButton(key: string) {
   };
 }
 
+/** Where edges end and begin, as React Flow looks for it; its own component would cost more than the node. */
 function Ends({ flow }: { readonly flow: Flow }) {
-  const [from, to] = flow === "right" ? [Position.Left, Position.Right] : [Position.Top, Position.Bottom];
+  const [from, to] = flow === "right" ? ["left", "right"] : ["top", "bottom"];
   return (
     <>
-      <Handle type="target" position={from} isConnectable={false} />
-      <Handle type="source" position={to} isConnectable={false} />
+      <span className={`end target ${from}`} data-handlepos={from} />
+      <span className={`end source ${to}`} data-handlepos={to} />
     </>
   );
 }

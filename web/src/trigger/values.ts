@@ -122,7 +122,7 @@ export function typedOf(field: Field, given: unknown, zone: string): Typed {
 }
 
 function textOf(field: Field, given: unknown, zone: string): string {
-  if (field.kind === "json") return JSON.stringify(given, null, 1).replaceAll(/\n\s*/g, " ");
+  if (field.kind === "json") return JSON.stringify(given);
   if (field.kind === "choice") {
     const json = JSON.stringify(given);
     return field.choices.some((choice) => JSON.stringify(choice) === json) ? json : "";
