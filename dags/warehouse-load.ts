@@ -30,17 +30,11 @@ export const warehouseLoad = dag(
     schedule: null,
     params,
     maxActiveRuns: 2,
-    description: "Four tables through a pool of three slots; needs the pool “warehouse”",
+    description: "Four tables through a pool, which is made first",
     owner: "warehouse",
     tags: ["example", "pools", "trigger rules"],
     defaults: { executionTimeout: "5m" },
-    doc: [
-      "Make the pool first, here under *Pools* or by the command line:",
-      "",
-      "```sh",
-      "npm run meridian -- pools set warehouse 3",
-      "```",
-    ].join("\n"),
+    doc: "Make the pool first, here under *Pools* or by `npm run meridian -- pools set warehouse 3`.",
   },
   ({ task, taskGroup }) => {
     // One machine: with several workers this would be a folder of a bucket, or a schema of the warehouse.
