@@ -18,10 +18,3 @@ test("every file and every script that an npm script names exists", () => {
   const named = words.filter(({ isScript, word }) => isScript && !(word in scripts));
   expect(named).toEqual([]);
 });
-
-test("every script that the docs tell to run exists", () => {
-  for (const file of ["README.md", "CONTRIBUTING.md", "docs/operators.md", "docs/authors.md"]) {
-    const text = readFileSync(join(ROOT, file), "utf8");
-    for (const [, name] of text.matchAll(/npm run ([\w:-]+)/g)) expect(scripts, file).toHaveProperty([name!]);
-  }
-});

@@ -1,6 +1,12 @@
 import { DefaultLogger, Runtime, type LogLevel } from "@temporalio/worker";
 import type { Log } from "../platform/log.ts";
 
+/** A failed run is the grid's news, not the worker's; and only workers of the default queue have workflows. */
+const EXPECTED: ReadonlySet<string> = new Set([
+  "temporal: Workflow failed",
+  "temporal: No workflows registered, not polling for workflow tasks",
+]);
+
 let installed = false;
 
 /** The Temporal SDK's runtime: its log goes into ours, and signals are left to us (`untilKilled`). Once per process. */
@@ -12,9 +18,8 @@ export function installRuntime(log: Log): void {
     DEBUG: (fields, message) => log.debug(fields, message),
     // The SDK's "info" is our "debug": each worker start says a dozen lines.
     INFO: (fields, message) => log.debug(fields, message),
-    // A failed run is the grid's news, not the worker's.
     WARN: (fields, message) =>
-      message === "temporal: Workflow failed" ? log.debug(fields, message) : log.warn(fields, message),
+      EXPECTED.has(message) ? log.debug(fields, message) : log.warn(fields, message),
     ERROR: (fields, message) => log.error(fields, message),
   };
   Runtime.install({
