@@ -5,7 +5,7 @@ export const REGIONS = ["eu", "us", "asia"] as const;
 export const PRODUCTS = ["tea", "coffee", "cocoa", "mate"] as const;
 
 export type Region = (typeof REGIONS)[number];
-export type Product = (typeof PRODUCTS)[number];
+type Product = (typeof PRODUCTS)[number];
 
 export interface Order {
   id: string;
