@@ -108,7 +108,7 @@ export const dagRoutes = (deps: AppDeps) => {
     .openapi(listNextRuns, async (c) => {
       const { dagId } = c.req.valid("param");
       const [dag] = await dagsOf(db, [dagId]);
-      if (dag == null) throw noSuchDag(dagId);
+      if (dag === undefined || dag === null) throw noSuchDag(dagId);
       const { count } = c.req.valid("query");
       const intervals =
         dag.paused || !dag.active || dag.version === null ? [] : upcoming(planInput(dag), count);
