@@ -2,7 +2,7 @@
 import { classHighlighter, highlightCode } from "@lezer/highlight";
 import { parser } from "@lezer/javascript";
 
-export interface Piece {
+interface Piece {
   readonly text: string;
   /** Classes such as `tok-keyword`; empty: plain. */
   readonly tone: string;

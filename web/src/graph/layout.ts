@@ -23,8 +23,8 @@ export interface Layout {
 /** Whether work flows to the right or downwards. */
 export type Flow = "right" | "down";
 
-export const TASK_WIDTH = 190;
-export const TASK_HEIGHT = 46;
+const TASK_WIDTH = 190;
+const TASK_HEIGHT = 46;
 const FOLDED_HEIGHT = 58;
 /** Room for a group's head, and around what is in it. */
 const HEAD = 36;

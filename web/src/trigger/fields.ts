@@ -1,7 +1,7 @@
 /** A DAG's params, JSON Schema, as fields of a form. What a field cannot show is a field for JSON. Pure. */
 import type { JsonSchema } from "../../../core/params.ts";
 
-export type FieldKind = "text" | "number" | "boolean" | "choice" | "date" | "date-time" | "json";
+type FieldKind = "text" | "number" | "boolean" | "choice" | "date" | "date-time" | "json";
 
 export interface Field {
   readonly name: string;
