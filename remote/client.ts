@@ -28,7 +28,14 @@ import type {
   VersionList,
 } from "../api/contracts.ts";
 import type { RunState, RunType } from "../core/states.ts";
-import { type CallOptions, type ChangeOptions, type ConnectOptions, Http, pathOf } from "./http.ts";
+import {
+  type CallOptions,
+  type ChangeOptions,
+  type ConnectOptions,
+  Http,
+  pathOf,
+  type StreamOptions,
+} from "./http.ts";
 import { type Pages, pagesOf } from "./pages.ts";
 import { follow } from "./stream.ts";
 import type { IdsOf, TriggerArguments } from "./types.ts";
@@ -157,7 +164,7 @@ const instants = ({ from, until, ...rest }: RunFilter): object => ({
 
 const eventsOf = (http: Http) =>
   async function* (
-    which: CallOptions & { readonly dagId?: string; readonly lastEventId?: string } = {},
+    which: StreamOptions & { readonly dagId?: string | undefined; readonly lastEventId?: string } = {},
   ): AsyncGenerator<LiveEvent, void, undefined> {
     const { dagId, ...call } = which;
     for await (const { event, id, data } of follow(http, "/events", { ...call, query: { dag: dagId } })) {
@@ -264,7 +271,7 @@ const taskCalls = (http: Http) => ({
   async *followLog(
     of: TryOf,
     offset = 0,
-    call: CallOptions = {},
+    call: StreamOptions = {},
   ): AsyncGenerator<{ readonly text: string; readonly nextOffset: number }, void, undefined> {
     const query = { mapIndex: of.mapIndex, offset };
     for await (const { event, id, data } of follow(http, `${tryPath(of)}/log/stream`, { ...call, query })) {

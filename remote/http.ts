@@ -13,6 +13,11 @@ export interface ConnectOptions {
   readonly attempts?: number;
   /** Longest wait for one answer, ms. Default 30 000. */
   readonly timeoutMs?: number;
+  /**
+   * How many answers that carry an ETag (grids do) are kept, the ones last read. One that has not changed when it is
+   * asked for again costs a 304 and is given as the same object: do not change it. Default 0.
+   */
+  readonly remember?: number | undefined;
   /** In place of the global one. */
   readonly fetch?: typeof fetch;
 }
@@ -20,6 +25,12 @@ export interface ConnectOptions {
 /** For any call. */
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
+}
+
+/** For a call that follows what happens. */
+export interface StreamOptions extends CallOptions {
+  /** Hears that the connection is lost, or could not be made; it is opened again without help. */
+  readonly onBreak?: (() => void) | undefined;
 }
 
 /** For a call that changes something. */
@@ -41,6 +52,11 @@ interface Request extends CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+interface Kept {
+  readonly etag: string;
+  readonly data: unknown;
+}
+
 const ATTEMPTS = 5;
 const TIMEOUT_MS = 30_000;
 const FIRST_REST_MS = 200;
@@ -53,6 +69,7 @@ export class Http {
   readonly url: string;
   readonly #options: ConnectOptions;
   readonly #fetch: typeof fetch;
+  readonly #kept = new Map<string, Kept>();
 
   constructor(options: ConnectOptions) {
     this.url = options.url.replace(/\/+$/, "");
@@ -66,19 +83,14 @@ export class Http {
     this.#fetch = async (input, init) => await given(input, init);
   }
 
-  async json<T>(path: string, request: Request = {}): Promise<T> {
-    const text = await this.text(path, request);
-    return (text === "" ? null : JSON.parse(text)) as T;
-  }
-
   /** The body of a good answer. */
-  async text(path: string, request: Request = {}): Promise<string> {
+  async json<T>(path: string, request: Request = {}): Promise<T> {
     const changes = (request.method ?? "GET") !== "GET";
     const key = changes ? (request.idempotencyKey ?? newKey()) : undefined;
     const attempts = this.#options.attempts ?? ATTEMPTS;
     for (let attempt = 1; ; attempt++) {
       const answer = await this.#attempt(path, request, key);
-      if ("text" in answer) return answer.text;
+      if ("data" in answer) return answer.data as T;
       const { error, restMs } = answer;
       // A repeat can meet its own first attempt, which is being done still.
       const again =
@@ -105,20 +117,37 @@ export class Http {
     path: string,
     request: Request,
     key: string | undefined,
-  ): Promise<{ text: string } | { error: ApiError; restMs: number | null }> {
+  ): Promise<{ data: unknown } | { error: ApiError; restMs: number | null }> {
     const { signal } = request;
     signal?.throwIfAborted();
     const late = AbortSignal.timeout(this.#options.timeoutMs ?? TIMEOUT_MS);
     try {
       const within = signal === undefined ? late : AbortSignal.any([signal, late]);
-      const response = await this.#send(path, request, key, within);
+      const name = key === undefined ? `${path}${queryText(request.query as Query | undefined)}` : null;
+      const kept = name === null ? undefined : this.#kept.get(name);
+      const headers = { ...request.headers, ...(kept !== undefined && { "if-none-match": kept.etag }) };
+      const response = await this.#send(path, { ...request, headers }, key, within);
+      if (response.status === 304 && kept !== undefined) return { data: kept.data };
       const text = await response.text();
-      if (response.ok || request.also?.includes(response.status)) return { text };
+      const read = response.ok || request.also?.includes(response.status) === true ? parsed(text) : undefined;
+      if (read !== undefined) {
+        const etag = response.headers.get("etag");
+        if (name !== null && etag !== null) this.#keep(name, { etag, data: read.data });
+        return read;
+      }
       return { error: errorOf(this.url, response.status, text), restMs: restAsked(response) };
     } catch (cause) {
       signal?.throwIfAborted();
       return { error: this.#away(cause), restMs: null };
     }
+  }
+
+  #keep(name: string, answer: Kept): void {
+    this.#kept.delete(name);
+    this.#kept.set(name, answer);
+    const oldest = this.#kept.keys().next();
+    if (this.#kept.size > (this.#options.remember ?? 0) && oldest.done !== true)
+      this.#kept.delete(oldest.value);
   }
 
   async #send(
@@ -149,6 +178,15 @@ export class Http {
   }
 }
 
+/** undefined: not JSON, so another server stands there. */
+function parsed(text: string): { data: unknown } | undefined {
+  try {
+    return { data: text === "" ? null : (JSON.parse(text) as unknown) };
+  } catch {
+    return undefined;
+  }
+}
+
 const reason = (cause: unknown): string => {
   if (cause instanceof DOMException && cause.name === "TimeoutError") return "no answer in time";
   const inner = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause;
@@ -176,8 +214,8 @@ export async function rest(ms: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
-/** Works where `crypto.randomUUID` does not: in a page on plain http by another name than localhost. */
-const newKey = (): string =>
+/** An idempotency key. Made where `crypto.randomUUID` is not: in a page on plain http by another name than localhost. */
+export const newKey = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join(
     "",
   );

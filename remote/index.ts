@@ -8,7 +8,7 @@ export { createClient } from "./client.ts";
 export { ApiError } from "./errors.ts";
 export type { Client, DagFilter, FileFilter, LiveEvent, RunFilter, TriggerOptions, TryOf } from "./client.ts";
 export type { ProblemDetails } from "./errors.ts";
-export type { CallOptions, ChangeOptions, ConnectOptions } from "./http.ts";
+export type { CallOptions, ChangeOptions, ConnectOptions, StreamOptions } from "./http.ts";
 export type { Pages } from "./pages.ts";
 export type { IdsOf, TriggerParams } from "./types.ts";
 export type { WaitOptions } from "./wait.ts";

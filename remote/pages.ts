@@ -2,6 +2,8 @@
 export interface Pages<Item, Page> extends AsyncIterable<Item> {
   /** The first page, with what the API says of the whole list. */
   first(): Promise<Page>;
+  /** The page that follows the one which ended with this key (its `after` or `before`); null: the first. */
+  page(key: string | number | null): Promise<Page>;
   /** Page after page. */
   pages(): AsyncIterable<Page>;
   /** All items, or the first `most`. */
@@ -26,6 +28,7 @@ export function pagesOf<Item, Page>(
   }
   return {
     first: async () => await read(null),
+    page: read,
     pages,
     async all(most = Number.POSITIVE_INFINITY) {
       const found: Item[] = [];

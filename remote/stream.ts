@@ -1,6 +1,6 @@
 /** Server-sent events over `fetch`, which can carry a token; reconnected with the id of the last event. */
 import { ApiError } from "./errors.ts";
-import { type CallOptions, type Http, rest } from "./http.ts";
+import { type Http, rest, type StreamOptions } from "./http.ts";
 
 export interface ServerEvent {
   readonly event: string;
@@ -20,7 +20,7 @@ const LONGEST_REST_MS = 5_000;
 export async function* follow(
   http: Http,
   path: string,
-  options: CallOptions & { readonly query?: object; readonly lastEventId?: string | undefined },
+  options: StreamOptions & { readonly query?: object; readonly lastEventId?: string | undefined },
 ): AsyncGenerator<ServerEvent, void, undefined> {
   let lastId = options.lastEventId;
   for (let failures = 0; ; failures++) {
@@ -46,6 +46,7 @@ export async function* follow(
     } finally {
       ending.abort();
     }
+    options.onBreak?.();
     const restMs = Math.min(FIRST_REST_MS * 2 ** failures, LONGEST_REST_MS);
     await rest(restMs * (0.5 + Math.random() / 2), options.signal);
   }

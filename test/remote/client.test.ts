@@ -49,6 +49,45 @@ const problem = (status: number, code: string, headers: Record<string, string> =
   );
 
 describe("F5: the typed client", () => {
+  test("an answer that did not change costs a 304 and is the same object, where it is remembered", async () => {
+    const grid = (text: string, etag: string) => new Response(text, { headers: { etag } });
+    const same = () => new Response(null, { status: 304 });
+    const { asked, fetcher } = answering(
+      grid('{"dagId":"a"}', '"1"'),
+      same(),
+      grid('{"dagId":"a","version":2}', '"2"'),
+      grid('{"dagId":"b"}', '"3"'),
+      grid('{"dagId":"a"}', '"1"'),
+    );
+    const polling = createClient({ url, fetch: fetcher, remember: 1 });
+    const first = await polling.dags.grid("a", { runs: 5 });
+    expect(await polling.dags.grid("a", { runs: 5 })).toBe(first);
+    expect(await polling.dags.grid("a", { runs: 5 })).toMatchObject({ version: 2 });
+    await polling.dags.grid("b", { runs: 5 });
+    await polling.dags.grid("a", { runs: 5 });
+    expect(asked.map(({ headers }) => headers.get("if-none-match"))).toEqual([
+      null,
+      '"1"',
+      '"1"',
+      null,
+      // Only one is kept, and that was b's.
+      null,
+    ]);
+  });
+
+  test("one page of a list is read by its key", async () => {
+    const { asked, fetcher } = answering(new Response(JSON.stringify({ dags: [], total: 0, after: null })));
+    await createClient({ url, fetch: fetcher }).dags.list({ limit: 2 }).page("b");
+    expect(asked[0]!.url).toBe(`${url}/api/v1/dags?limit=2&after=b`);
+  });
+
+  test("a good answer that is no JSON comes from another server", async () => {
+    const { asked, fetcher } = answering(new Response("<html>"));
+    const error = await caught(createClient({ url, fetch: fetcher }).pools.list());
+    expect(error).toMatchObject({ code: "not_the_api", status: 200 });
+    expect(asked).toHaveLength(1);
+  });
+
   test("answers come typed", async () => {
     const run = await api.trigger("sales", { a: 1 }, { logicalDate: "2026-05-09T00:00:00+02:00" });
     expectTypeOf(run).toEqualTypeOf<TriggeredRun>();

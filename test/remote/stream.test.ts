@@ -56,16 +56,13 @@ describe("F5: events", () => {
       return answer === undefined ? Promise.reject(new TypeError("fetch failed")) : Promise.resolve(answer);
     }) as unknown as typeof fetch;
     const seen: unknown[] = [];
-    for await (const { id, changes: what } of createClient({ url, fetch: fetcher }).events({ dagId: "a" })) {
+    const onBreak = () => seen.push("break");
+    const events = createClient({ url, fetch: fetcher }).events({ dagId: "a", onBreak });
+    for await (const { id, changes: what } of events) {
       seen.push([id, what?.dags ?? null]);
-      if (seen.length === 4) break;
+      if (id === "4") break;
     }
-    expect(seen).toEqual([
-      ["1", ["a"]],
-      ["2", ["b"]],
-      ["3", null],
-      ["4", ["c"]],
-    ]);
+    expect(seen).toEqual([["1", ["a"]], ["2", ["b"]], "break", ["3", null], "break", ["4", ["c"]]]);
     expect(asked).toEqual([null, "2", "3"]);
   });
 
