@@ -7,6 +7,7 @@ import { isStorable } from "../db/json.ts";
 import { DAG_SORTS, type DagKey, type DagSort } from "../db/read/dags.ts";
 import type { RunKey } from "../db/read/runs.ts";
 import type { ApiEnv } from "./deps.ts";
+import { inWords } from "./issue-words.ts";
 
 /** Parts of a request, in words. */
 const PART: Record<string, string> = { json: "body", query: "query", param: "path" };
@@ -18,7 +19,7 @@ export const newRoutes = () =>
       if (result.success) return;
       const issues = result.error.issues.map((issue) => ({
         at: issue.path.filter((part) => typeof part === "string").join("."),
-        message: issue.message,
+        message: inWords(issue),
       }));
       const text = issues
         .map((i) => (i.at === "" ? `${PART[result.target]}: ${i.message}` : `${i.at}: ${i.message}`))

@@ -104,9 +104,10 @@ _meridian_answer() {
       ;;
   esac
   for word in $(_meridian_words "$place"); do
-    case "$cur$word" in
-      -*) printf '%s\\n' "$word" ;;
-      *) case "$word" in -*) ;; *) [ $arguments -eq 0 ] && printf '%s\\n' "$word" ;; esac ;;
+    case "$cur/$word" in
+      -*/-*) printf '%s\\n' "$word" ;;
+      -*|*/-*) ;;
+      *) [ $arguments -eq 0 ] && printf '%s\\n' "$word" ;;
     esac
   done
 }`;
@@ -146,7 +147,8 @@ function fish(places: readonly Place[]): string {
   string join ' ' $path
 end
 function __meridian_at
-  test (__meridian_path) = "$argv[1]"
+  set -l path (__meridian_path)
+  test "$path" = "$argv[1]"
 end`,
     `set -g __meridian_paths ${places.flatMap(({ path }) => (path === "" ? [] : [fishQuoted(path)])).join(" ")}`,
     "complete -c meridian -f",

@@ -18,11 +18,15 @@ export async function testDag(file: string, flags: LocalFlags): Promise<void> {
   const run = await runDag(dag, {
     ...given,
     log: (taskId, { level, text }) =>
-      quiet ? undefined : console.log(`${taskId.padEnd(16)} ${level.padEnd(5)} ${mask(text)}`),
+      quiet ? undefined : printLines(`${taskId.padEnd(16)} ${level.padEnd(5)} `, mask(text)),
     onState: (taskId, state) => (quiet ? undefined : console.log(`${taskId.padEnd(16)} → ${state}`)),
   });
   if (quiet) console.log(JSON.stringify(run, null, 2));
   else {
+    console.log();
+    for (const [taskId, { output }] of Object.entries(run.tasks)) {
+      if (output !== undefined) console.log(`${taskId.padEnd(16)} = ${short(mask(JSON.stringify(output)))}`);
+    }
     for (const [taskId, { error }] of Object.entries(run.tasks)) {
       if (error !== null) console.log(`\n${taskId} failed: ${mask(ownFrames(error))}`);
     }
@@ -31,6 +35,18 @@ export async function testDag(file: string, flags: LocalFlags): Promise<void> {
   if (run.state !== "success") process.exitCode = 1;
 }
 
+/** A text of several lines stands below its first one. */
+function printLines(head: string, text: string): void {
+  console.log(head + text.split("\n").join(`\n${" ".repeat(head.length)}`));
+}
+
+/** An output is a line here; JSON has all of it. */
+const SHOWN = 200;
+const short = (text: string): string =>
+  text.length <= SHOWN
+    ? text
+    : `${text.slice(0, SHOWN)}… (${text.length} characters; all of it by --output json)`;
+
 export async function testTask(file: string, taskId: string, flags: TaskFlags): Promise<void> {
   const { dag, given, mask } = await local(file, flags);
   const quiet = flags.output === "json";
@@ -38,7 +54,7 @@ export async function testTask(file: string, taskId: string, flags: TaskFlags): 
     ...given,
     inputs: flags.input,
     try: flags.try,
-    log: (_task, { level, text }) => (quiet ? undefined : console.log(`${level.padEnd(5)} ${mask(text)}`)),
+    log: (_task, { level, text }) => (quiet ? undefined : printLines(`${level.padEnd(5)} `, mask(text))),
   });
   if (quiet) console.log(JSON.stringify(tried, null, 2));
   else {

@@ -115,8 +115,9 @@ async function followTask(client: Client, of: TaskOf, options: LogOptions): Prom
         return;
       } else {
         const because = list.waiting === null ? "" : `: ${why(list.waiting)}`;
-        if (because !== said) say(options, `${cellName(list)} is ${list.state}${because}`);
-        said = because;
+        const state = `${cellName(list)} is ${list.state}${because}`;
+        if (state !== said) say(options, state);
+        said = state;
         await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
         stopping.signal.throwIfAborted();
       }

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { Command } from "commander";
 import {
   DAG_OPTIONS,
   GROUP_OPTIONS,
@@ -9,6 +10,7 @@ import {
   type Option,
 } from "../../authoring/options.ts";
 import { connectionVariable } from "../../authoring/connection.ts";
+import { createProgram } from "../../cli/main.ts";
 import { SETTINGS } from "../../platform/config.ts";
 
 export const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -39,11 +41,29 @@ export function withGenerated(text: string): string {
     .replaceAll(/(<!-- settings -->\n)[\s\S]*?(<!-- \/settings -->)/g, (_, open: string, close: string) => {
       return `${open}\n${settingsTable()}\n\n${close}`;
     })
+    .replaceAll(/(<!-- commands -->\n)[\s\S]*?(<!-- \/commands -->)/g, (_, open: string, close: string) => {
+      return `${open}\n${commandsTable()}\n\n${close}`;
+    })
     .replaceAll(
       /(<!-- options: (dag|task|group) -->\n)[\s\S]*?(<!-- \/options -->)/g,
       (_, open: string, which: keyof typeof OPTIONS, close: string) =>
         `${open}\n${optionsTable(which)}\n\n${close}`,
     );
+}
+
+function commandsTable(): string {
+  const rows: string[][] = [];
+  const walk = (command: Command, path: string): void => {
+    for (const below of command.commands) {
+      const words = below.registeredArguments.map((one) =>
+        one.required ? one.name().toUpperCase() : `[${one.name().toUpperCase()}]`,
+      );
+      if (below.commands.length > 0) walk(below, `${path}${below.name()} `);
+      else rows.push([`\`${path}${[below.name(), ...words].join(" ")}\``, below.description()]);
+    }
+  };
+  walk(createProgram(), "");
+  return table(["`meridian` …", "what it does"], rows);
 }
 
 function settingsTable(): string {

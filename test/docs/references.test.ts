@@ -66,7 +66,7 @@ describe("what documents name exists", () => {
       [...names].filter((name) => name.includes(" ")).map((name) => name.split(" ")[0]!),
     );
     const wrong = findAll(
-      /(?:`meridian|cli\/meridian\.mjs|npm run meridian --) ([a-z]+(?: [a-z]+)?)/g,
+      /(?:`meridian|cli\/meridian\.mjs|npm run meridian --) ([a-z]+(?: [a-z][a-z-]*)?)/g,
     ).filter(([, text]) => !names.has(groups.has(text.split(" ")[0]!) ? text : text.split(" ")[0]!));
     expect(wrong).toEqual([]);
   });
