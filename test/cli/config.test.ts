@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readConfig, SETTINGS } from "../../platform/config.ts";
+import { readConfig, SETTINGS, settingsInForce } from "../../platform/config.ts";
 
 const refusal = (env: Record<string, string>): { code: string; message: string } => {
   try {
@@ -81,5 +81,39 @@ describe("C12: settings", () => {
       expect(one.help.length).toBeGreaterThan(5);
       expect(one.default).not.toBe("");
     }
+  });
+
+  it("`meridian config` shows what is in force and where it comes from; no secret is among it", () => {
+    const secret = "s3cret";
+    const rows = settingsInForce({
+      MERIDIAN_PORT: "9000",
+      TEMPORAL_CLI_PATH: "/opt/temporal",
+      DATABASE_URL: `postgres://me:${secret}@h/d?password=${secret}`,
+      MERIDIAN_READER_URL: `not an address ${secret}`,
+      TEMPORAL_API_KEY: secret,
+      MERIDIAN_API_TOKEN: secret,
+      MERIDIAN_CONN_WEATHER: secret,
+      MERIDIAN_TOKN: secret,
+    });
+    const row = (name: string) => rows.find((one) => one.name === name);
+    expect(row("MERIDIAN_PORT")).toMatchObject({ value: "9000", from: "environment", problem: null });
+    expect(row("MERIDIAN_HOME")).toMatchObject({ value: ".meridian", from: "default" });
+    expect(row("TEMPORAL_CLI_PATH")).toMatchObject({ value: "/opt/temporal" });
+    expect(row("DATABASE_URL")?.value).toBe("postgres://me:***@h/d?password=***");
+    expect(row("MERIDIAN_CONN_WEATHER")).toMatchObject({ value: "***", problem: null });
+    expect(JSON.stringify(rows)).not.toContain(secret);
+  });
+
+  it("`meridian config` names every setting that is wrong or misspelt, not only the first", () => {
+    const problems = settingsInForce({
+      MERIDIAN_PROT: "1",
+      MERIDIAN_THREADS: "0",
+      TEMPORAL_TLS: "yes",
+    }).flatMap(({ problem }) => problem ?? []);
+    expect(problems).toEqual([
+      expect.stringContaining("TEMPORAL_TLS=yes is not usable"),
+      expect.stringContaining("MERIDIAN_THREADS=0 is not usable"),
+      expect.stringContaining('did you mean "MERIDIAN_PORT"?'),
+    ]);
   });
 });
