@@ -129,10 +129,11 @@ export class Host {
   }
 }
 
-/** Null: no JSON, so not of the host's making. */
+/** Null: no outcome, so not of the host's making. */
 function parsed(text: string): BodyOutcome | null {
   try {
-    return JSON.parse(text) as BodyOutcome;
+    const outcome = JSON.parse(text) as BodyOutcome | null;
+    return typeof outcome?.kind === "string" ? outcome : null;
   } catch {
     return null;
   }

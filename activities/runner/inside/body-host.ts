@@ -14,6 +14,10 @@ import { setCodeFolder, tidyStack } from "./stack.ts";
 
 type Run = Extract<ToHost, { t: "run" }>;
 
+/** As they are now: a body may replace them for its whole thread, and other tries must still be answered. */
+const toText = JSON.stringify.bind(JSON);
+const fromText = JSON.parse.bind(JSON);
+
 /** Runs bodies as told, each in a scope of its own, and answers with their outcomes. */
 export class BodyHost {
   readonly #port: Port;
@@ -47,7 +51,7 @@ export class BodyHost {
 
   /** Ends a try before or instead of its body's own end; what the body still does is not heard. */
   end(scope: Scope, outcome: BodyOutcome): void {
-    this.#answer(scope, JSON.stringify(this.#tidy(outcome)));
+    this.#answer(scope, toText(this.#tidy(outcome)));
   }
 
   /** For what leaves the thread by other ways than a try's log. */
@@ -84,7 +88,7 @@ export class BodyHost {
   /** JSON of the outcome. */
   async #outcomeText(message: Run, scope: Scope): Promise<string> {
     try {
-      const { context, inputs, inputFiles } = JSON.parse(message.job) as JobText;
+      const { context, inputs, inputFiles } = fromText(message.job) as JobText;
       const body = await this.#bundles.bodyOf(message.bundle, context.dagId, context.taskId);
       for (const [name, file] of Object.entries(inputFiles))
         inputs[name] = await this.#spool.read(name, file);
@@ -99,11 +103,11 @@ export class BodyHost {
       if (output.ok) {
         if (output.bytes <= LARGE_BYTES) return `{"kind":"success","output":${output.json}}`;
         const spooled = { file: await this.#spool.write(output.json), bytes: output.bytes };
-        return JSON.stringify({ kind: "success", output: null, spooled } satisfies BodyOutcome);
+        return toText({ kind: "success", output: null, spooled } satisfies BodyOutcome);
       }
-      return JSON.stringify({ kind: "failed", error: output.error } satisfies BodyOutcome);
+      return toText({ kind: "failed", error: output.error } satisfies BodyOutcome);
     } catch (thrown) {
-      return JSON.stringify(this.#tidy(outcomeOf(thrown)));
+      return toText(this.#tidy(outcomeOf(thrown)));
     }
   }
 

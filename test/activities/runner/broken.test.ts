@@ -17,6 +17,22 @@ describe("runner: a body that breaks its thread", () => {
     expect((await ran(runner, code, "other")).outcome).toEqual({ kind: "success", output: 1 });
   });
 
+  it("a body that replaces JSON for its whole thread leaves no try unanswered", async () => {
+    const runner = given({ threads: 1 });
+    const code = bundle({
+      replace:
+        "async () => { const { stringify } = JSON; JSON.stringify = () => 'no JSON'; await sleep(300); JSON.stringify = stringify; return { a: 1 }; }",
+      beside: "async () => { await sleep(100); return [2]; }",
+      failing: "async () => { await sleep(100); throw new Error('as it should'); }",
+    });
+    const tries = ["replace", "beside", "failing"].map((task) => ran(runner, code, task));
+    expect((await Promise.all(tries)).map(({ outcome }) => outcome)).toMatchObject([
+      { kind: "success", output: { a: 1 } },
+      { kind: "success", output: [2] },
+      { kind: "failed", error: { message: "as it should" } },
+    ]);
+  });
+
   it("a thread that really dies: of several bodies none is blamed, alone the guilty one is", async () => {
     const runner = given();
     const code = bundle({
