@@ -52,7 +52,6 @@ export const LAYOUT: Record<string, FolderRule> = {
       "@lezer/",
       "react-markdown",
       "remark-gfm",
-      "hono/client",
       "vite",
       "@vitejs/",
       "node:",

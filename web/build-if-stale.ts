@@ -10,44 +10,70 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { join, relative } from "node:path";
+import { join, relative, sep } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import type { Plugin } from "vite";
 
 const WEB = fileURLToPath(new URL(".", import.meta.url));
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const DIST = join(WEB, "dist");
 const STAMP = join(DIST, ".stamp");
 const LOCK = join(DIST, ".lock");
-/** What the bundle depends on outside web/: the tables of states, and the versions of packages. */
-const OUTSIDE = ["core/states.ts", "package-lock.json"];
+/** The versions of the packages in the bundle. */
+const PACKAGES = join(ROOT, "package-lock.json");
 /** A build takes seconds; a lock this old was left by a process that died. */
 const LOCK_STALE_MS = 60_000;
 
 /** Safe beside itself: one builds, the others wait for it. A page that is served meanwhile stays whole. */
 export async function buildIfStale(log: (line: string) => void = () => undefined): Promise<void> {
-  const hash = hashSources();
-  if (isBuilt(hash)) return;
+  if (isBuilt()) return;
   await lock();
   try {
-    if (isBuilt(hash)) return;
+    if (isBuilt()) return;
     const startedAt = Date.now();
     log("Building the page (its sources changed)");
     const next = join(DIST, `.next-${process.pid}`);
-    await buildInto(next);
+    const sources = hashSources();
+    const outside = await buildInto(next);
     swapIn(next);
-    writeFileSync(STAMP, hash);
+    writeFileSync(STAMP, JSON.stringify({ sources, outside } satisfies Stamp, null, 2));
     log(`Built the page in ${((Date.now() - startedAt) / 1000).toFixed(1)} s`);
   } finally {
     rmSync(LOCK, { recursive: true, force: true });
   }
 }
 
-function isBuilt(hash: string): boolean {
+/** What the page was built from. A file outside web/ can only come in by a change of one that is here. */
+interface Stamp {
+  /** Hash of web/ and of the packages' versions. */
+  readonly sources: string;
+  /** Hashes of the files outside web/ that are in the bundle, by path. */
+  readonly outside: Readonly<Record<string, string>>;
+}
+
+function readStamp(): Stamp | null {
+  try {
+    const { sources, outside } = JSON.parse(readFileSync(STAMP, "utf8")) as Partial<Stamp>;
+    return sources === undefined || outside === undefined ? null : { sources, outside };
+  } catch {
+    return null;
+  }
+}
+
+function isBuilt(): boolean {
   if (!existsSync(join(DIST, "index.html"))) return false;
   // An installed package has no lock file, its page with it, and nothing to build one with.
-  if (!existsSync(join(ROOT, "package-lock.json"))) return true;
-  return existsSync(STAMP) && readFileSync(STAMP, "utf8") === hash;
+  if (!existsSync(PACKAGES)) return true;
+  const stamp = readStamp();
+  return (
+    stamp !== null &&
+    stamp.sources === hashSources() &&
+    Object.entries(stamp.outside).every(([file, hash]) => {
+      const path = join(ROOT, file);
+      return existsSync(path) && hashOf(path) === hash;
+    })
+  );
 }
 
 async function lock(): Promise<void> {
@@ -65,14 +91,28 @@ async function lock(): Promise<void> {
   }
 }
 
-async function buildInto(outDir: string): Promise<void> {
+/** Answers the hashes of the files outside web/ that it took in, as they were when it read them. */
+async function buildInto(outDir: string): Promise<Record<string, string>> {
+  const outside: Record<string, string> = {};
+  const watch: Plugin = {
+    name: "outside",
+    enforce: "pre",
+    load(id) {
+      const file = relative(ROOT, id);
+      const [folder] = file.split(sep);
+      if (!["..", "web", "node_modules"].includes(folder!) && existsSync(join(ROOT, file)))
+        outside[file.replaceAll(sep, "/")] = hashOf(join(ROOT, file));
+      return null;
+    },
+  };
   const { build } = await import("vite");
   // Under a test runner NODE_ENV is "test", which would bundle React's development build, three times the size.
   const before = process.env["NODE_ENV"];
   process.env["NODE_ENV"] = "production";
   try {
     const file = join(WEB, "vite.config.ts");
-    await build({ root: WEB, configFile: file, logLevel: "error", build: { outDir } });
+    await build({ root: WEB, configFile: file, logLevel: "error", plugins: [watch], build: { outDir } });
+    return outside;
   } finally {
     if (before === undefined) delete process.env["NODE_ENV"];
     else process.env["NODE_ENV"] = before;
@@ -95,10 +135,12 @@ function swapIn(next: string): void {
   }
 }
 
+const hashOf = (file: string): string => createHash("sha256").update(readFileSync(file)).digest("hex");
+
 function hashSources(): string {
   const hash = createHash("sha256");
-  const outside = OUTSIDE.map((file) => join(ROOT, file)).filter((file) => existsSync(file));
-  for (const file of [...listFiles(WEB), ...outside]) {
+  const packages = existsSync(PACKAGES) ? [PACKAGES] : [];
+  for (const file of [...listFiles(WEB), ...packages]) {
     hash
       .update(`${relative(ROOT, file)}\0`)
       .update(readFileSync(file))

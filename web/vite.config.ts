@@ -12,5 +12,8 @@ export default defineConfig({
     emptyOutDir: true,
     assetsInlineLimit: 0,
   },
-  server: { host: "127.0.0.1", proxy: { "/api": process.env["MERIDIAN_API_URL"] ?? "http://127.0.0.1:8080" } },
+  server: {
+    host: "127.0.0.1",
+    proxy: { "/api": process.env["MERIDIAN_API_URL"] ?? "http://127.0.0.1:8080" },
+  },
 });

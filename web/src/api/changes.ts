@@ -1,8 +1,6 @@
 /** Everything the page changes, as hooks. After a change, what it touched is read again at once. */
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import type { PauseState, TriggeredRun } from "../../../api/contracts.ts";
-import { newKey, postJson } from "./fetch.ts";
-import { dagPath } from "./queries.ts";
+import { api } from "./api.ts";
 
 export interface PauseWish {
   readonly dagId: string;
@@ -14,11 +12,9 @@ export function usePause() {
   const client = useQueryClient();
   return useMutation({
     mutationFn: ({ dagId, paused, reason }: PauseWish) =>
-      postJson<PauseState>(
-        `${dagPath(dagId)}/${paused ? "pause" : "unpause"}`,
-        reason === undefined || reason === "" ? {} : { reason },
-        newKey(),
-      ),
+      paused
+        ? api.dags.pause(dagId, { reason: reason === "" ? undefined : reason })
+        : api.dags.unpause(dagId),
     onSettled: (_data, _error, { dagId }) =>
       Promise.all([
         client.invalidateQueries({ queryKey: ["dags"] }),
@@ -40,11 +36,7 @@ export function useTrigger() {
   const client = useQueryClient();
   return useMutation({
     mutationFn: ({ dagId, logicalDate, conf, idempotencyKey }: TriggerWish) =>
-      postJson<TriggeredRun>(
-        `${dagPath(dagId)}/runs`,
-        { conf, ...(logicalDate !== undefined && { logicalDate }) },
-        idempotencyKey,
-      ),
+      api.trigger(dagId, conf, { logicalDate, idempotencyKey }),
     onSuccess: (_run, { dagId }) => client.invalidateQueries({ queryKey: ["grid", dagId] }),
   });
 }

@@ -4,12 +4,11 @@
  */
 import type { QueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
-import type { Changes } from "../../../api/contracts.ts";
+import { api } from "./api.ts";
 import { applyChanges } from "./apply-changes.ts";
 import { client } from "./client.ts";
-import { queryOf } from "./fetch.ts";
 
-/** The stream is tried again this long after the API refused it; a lost connection is taken up by the browser itself. */
+/** The stream is tried again this long after the API refused it; a lost connection is taken up by the client itself. */
 const AGAIN_MS = 5000;
 
 let live = false;
@@ -36,50 +35,53 @@ export function useLive(dagId: string | null): void {
 }
 
 function subscribe(queries: QueryClient, dagId: string | null): () => void {
-  let source: EventSource | null = null;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  let isFirst = true;
+  let open: AbortController | null = null;
 
   const catchUp = (): void =>
     void queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== "health" });
   const close = (): void => {
-    clearTimeout(timer);
-    source?.close();
-    source = null;
+    open?.abort();
+    open = null;
     live = false;
   };
-  const setLost = (): void => {
-    live = false;
-    catchUp();
-  };
-  const open = (): void => {
-    close();
-    source = new EventSource(`/api/v1/events${queryOf({ dag: dagId })}`);
-    source.addEventListener("open", () => {
+  const follow = async ({ signal }: AbortController): Promise<void> => {
+    // From the first event on nothing is missed; what happened before it, nobody told.
+    let isFirst = true;
+    const onBreak = (): void => {
+      if (signal.aborted) return;
       isFirst = true;
-    });
-    source.addEventListener("changes", (event: MessageEvent<string>) => {
-      live = true;
-      // From the first event on nothing is missed; what happened before it, nobody told.
-      if (isFirst) catchUp();
-      isFirst = false;
-      applyChanges(queries, JSON.parse(event.data) as Changes);
-    });
-    source.addEventListener("reload", catchUp);
-    source.addEventListener("error", () => {
       // Polling takes over at once, and notices when the API itself is away.
-      if (live) setLost();
-      if (source?.readyState === EventSource.CLOSED) timer = setTimeout(open, AGAIN_MS);
+      if (live) catchUp();
+      live = false;
+    };
+    for await (const { changes } of api.events({ dagId: dagId ?? undefined, signal, onBreak })) {
+      live = true;
+      if (isFirst || changes === null) catchUp();
+      isFirst = false;
+      if (changes !== null) applyChanges(queries, changes);
+    }
+  };
+  const start = (): void => {
+    close();
+    const mine = new AbortController();
+    open = mine;
+    follow(mine).catch(() => {
+      if (mine.signal.aborted) return;
+      close();
+      timer = setTimeout(start, AGAIN_MS);
     });
   };
+  let timer: ReturnType<typeof setTimeout> | undefined;
   const onVisible = (): void => {
+    clearTimeout(timer);
     if (document.hidden) close();
-    else if (source === null) open();
+    else if (open === null) start();
   };
   document.addEventListener("visibilitychange", onVisible);
-  if (!document.hidden) open();
+  if (!document.hidden) start();
   return () => {
     document.removeEventListener("visibilitychange", onVisible);
+    clearTimeout(timer);
     close();
   };
 }

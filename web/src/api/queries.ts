@@ -6,37 +6,20 @@ import {
   useQuery,
   useQueryClient,
 } from "@tanstack/react-query";
-import type {
-  DagDetail,
-  DagFacets,
-  DagList,
-  Grid,
-  Health,
-  ImportErrorList,
-  NextRuns,
-  PoolList,
-  RunDetail,
-  RunList,
-  TryList,
-} from "../../../api/contracts.ts";
-import { RUN_DONE } from "../../../core/states.ts";
+import type { TryList } from "../../../api/contracts.ts";
+import { RUN_DONE, TASK_DONE } from "../../../core/states.ts";
 import { withChanges, withNewest, withOlder, type GridData } from "../grid/data.ts";
 import type { DagFilter, DagListView, RunListView } from "../routing/route.ts";
 import { formatDay, parseTyped } from "../time/format.ts";
+import { api } from "./api.ts";
 import { changesSince } from "./apply-changes.ts";
-import { getJson, queryOf } from "./fetch.ts";
+
 import { isLive, pollMs } from "./live.ts";
 
 const LIVE_MS = 1000;
 const CALM_MS = 5000;
 /** While changes come by themselves a poll only finds what the stream does not tell. */
 const CHECK_MS = 15_000;
-
-const id = encodeURIComponent;
-export const dagPath = (dagId: string): string => `/dags/${id(dagId)}`;
-const runPath = (dagId: string, runId: string): string => `${dagPath(dagId)}/runs/${id(runId)}`;
-export const taskPath = (dagId: string, runId: string, taskId: string): string =>
-  `${runPath(dagId, runId)}/tasks/${id(taskId)}`;
 
 const DAGS_A_PAGE = 100;
 /** Every page read so far is read again, so a list scrolled through is left to its changes. */
@@ -48,25 +31,27 @@ const pollPages = ({
   readonly state: { readonly data?: { readonly pages: readonly unknown[] } | undefined };
 }) => ((state.data?.pages.length ?? 1) > PAGES_POLLED ? false : pollMs(LIVE_MS, CALM_MS));
 
-const PAUSED: Record<DagFilter, boolean | null> = { all: null, active: false, paused: true };
+const PAUSED: Record<DagFilter, boolean | undefined> = { all: undefined, active: false, paused: true };
+
+/** What is not filled in does not filter. */
+const filled = (text: string): string | undefined => (text === "" ? undefined : text);
 
 export function useDags(list: DagListView) {
   return useInfiniteQuery({
     queryKey: ["dags", list],
     queryFn: ({ pageParam, signal }) => {
-      const query = queryOf({
-        search: list.search,
+      const filter = {
+        search: filled(list.search),
         paused: PAUSED[list.filter],
         tag: list.tags,
-        tagMatch: list.tags.length > 1 ? "all" : null,
-        owner: list.owner,
-        state: list.state,
-        importError: list.withError ? true : null,
+        tagMatch: list.tags.length > 1 ? ("all" as const) : undefined,
+        owner: list.owner === null ? undefined : [list.owner],
+        state: list.state ?? undefined,
+        importError: list.withError ? true : undefined,
         sort: list.sort,
         limit: DAGS_A_PAGE,
-        after: pageParam,
-      });
-      return getJson<DagList>(`/dags${query}`, signal);
+      };
+      return api.dags.list(filter, { signal }).page(pageParam);
     },
     initialPageParam: null as string | null,
     getNextPageParam: (last) => last.after,
@@ -79,7 +64,7 @@ export function useDags(list: DagListView) {
 export function useFacets() {
   return useQuery({
     queryKey: ["facets"],
-    queryFn: ({ signal }) => getJson<DagFacets>("/dag-facets", signal),
+    queryFn: ({ signal }) => api.dags.facets({ signal }),
     refetchInterval: 60_000,
   });
 }
@@ -87,7 +72,7 @@ export function useFacets() {
 export function useDag(dagId: string | null) {
   return useQuery({
     queryKey: ["dag", dagId],
-    queryFn: ({ signal }) => getJson<DagDetail>(dagPath(dagId!), signal),
+    queryFn: ({ signal }) => api.dags.get(dagId!, { signal }),
     enabled: dagId !== null,
     refetchInterval: CALM_MS,
   });
@@ -99,8 +84,7 @@ const RUNS_AHEAD = 5;
 export function useNextRuns(dagId: string) {
   return useQuery({
     queryKey: ["next-runs", dagId],
-    queryFn: ({ signal }) =>
-      getJson<NextRuns>(`${dagPath(dagId)}/next-runs${queryOf({ count: RUNS_AHEAD })}`, signal),
+    queryFn: ({ signal }) => api.dags.nextRuns(dagId, { count: RUNS_AHEAD }, { signal }),
     refetchInterval: 30_000,
   });
 }
@@ -109,9 +93,6 @@ export function useNextRuns(dagId: string) {
 const OLDER_RUNS = 200;
 /** The most the API gives at once. */
 const MOST_RUNS = 1000;
-
-const gridPath = (dagId: string, runs: number, before: string | null): string =>
-  `${dagPath(dagId)}/grid${queryOf({ runs, before })}`;
 
 /** The newest `span` runs before `before`, and those older ones that were asked for. */
 export function useGrid(dagId: string, span: number, before: string | null) {
@@ -124,7 +105,7 @@ export function useGrid(dagId: string, span: number, before: string | null) {
       const askedAt = Date.now();
       // Without the stream older columns are followed by asking for them too.
       const runs = isLive() ? span : Math.min(MOST_RUNS, Math.max(span, read()?.columns.length ?? 0));
-      const grid = await getJson<Grid>(gridPath(dagId, runs, before), signal);
+      const grid = await api.dags.grid(dagId, { runs, before }, { signal });
       return changesSince(askedAt).reduce(withChanges, withNewest(read(), grid));
     },
     structuralSharing: false,
@@ -137,7 +118,7 @@ export function useGrid(dagId: string, span: number, before: string | null) {
       const from = read()?.before ?? null;
       if (from === null) return;
       const askedAt = Date.now();
-      const grid = await getJson<Grid>(gridPath(dagId, OLDER_RUNS, from));
+      const grid = await api.dags.grid(dagId, { runs: OLDER_RUNS, before: from });
       client.setQueryData<GridData>(queryKey, (data) =>
         data?.before === from ? changesSince(askedAt).reduce(withChanges, withOlder(data, grid)) : data,
       );
@@ -149,7 +130,7 @@ export function useGrid(dagId: string, span: number, before: string | null) {
 export function useRun(dagId: string, runId: string | null) {
   return useQuery({
     queryKey: ["run", dagId, runId],
-    queryFn: ({ signal }) => getJson<RunDetail>(runPath(dagId, runId!), signal),
+    queryFn: ({ signal }) => api.runs.get(dagId, runId!, { signal }),
     enabled: runId !== null,
     // A run that ended can be cleared and move again, so it is still looked at, but seldom.
     refetchInterval: ({ state }) =>
@@ -159,12 +140,17 @@ export function useRun(dagId: string, runId: string | null) {
   });
 }
 
+const isOver = ({ state, tries }: TryList): boolean =>
+  TASK_DONE[state] && tries.every((one) => one.state !== "running");
+
 export function useTries(dagId: string, runId: string, taskId: string, mapIndex: number | null) {
   return useQuery({
     queryKey: ["tries", dagId, runId, taskId, mapIndex],
     queryFn: ({ signal }) =>
-      getJson<TryList>(`${taskPath(dagId, runId, taskId)}/tries${queryOf({ mapIndex })}`, signal),
-    refetchInterval: () => pollMs(LIVE_MS, CALM_MS),
+      api.tasks.tries({ dagId, runId, taskId, mapIndex: mapIndex ?? undefined }, { signal }),
+    // Of a task that has ended nothing more is told; but without the stream nobody would say that it began again.
+    refetchInterval: ({ state }) =>
+      state.data !== undefined && isOver(state.data) ? !isLive() && CHECK_MS : pollMs(LIVE_MS, CALM_MS),
   });
 }
 
@@ -172,26 +158,25 @@ const RUNS_A_PAGE = 50;
 
 /** Runs of all DAGs, newest made first. */
 export function useRuns(list: RunListView, zone: string) {
-  const dayAt = (day: string | null, days: number): string | null => {
+  const dayAt = (day: string | null, days: number): string | undefined => {
     const read = day === null ? null : parseTyped(day, zone);
-    if (read?.kind !== "instant") return null;
+    if (read?.kind !== "instant") return undefined;
     // A day later is a day of the calendar: the clocks may have changed meanwhile.
     const next = days === 0 ? read : parseTyped(formatDay(read.at + days * 26 * 3_600_000, zone), zone);
-    return next.kind === "instant" ? new Date(next.at).toISOString() : null;
+    return next.kind === "instant" ? new Date(next.at).toISOString() : undefined;
   };
   return useInfiniteQuery({
     queryKey: ["runs", list, zone],
     queryFn: ({ pageParam, signal }) => {
-      const query = queryOf({
-        state: list.state,
-        type: list.type,
-        search: list.search,
+      const filter = {
+        state: list.state === null ? undefined : [list.state],
+        type: list.type === null ? undefined : [list.type],
+        search: filled(list.search),
         from: dayAt(list.from, 0),
         until: dayAt(list.until, 1),
         limit: RUNS_A_PAGE,
-        before: pageParam,
-      });
-      return getJson<RunList>(`/runs${query}`, signal);
+      };
+      return api.runs.list(filter, { signal }).page(pageParam);
     },
     initialPageParam: null as string | null,
     getNextPageParam: (last) => last.before,
@@ -203,7 +188,7 @@ export function useRuns(list: RunListView, zone: string) {
 export function usePools() {
   return useQuery({
     queryKey: ["pools"],
-    queryFn: ({ signal }) => getJson<PoolList>("/pools", signal),
+    queryFn: ({ signal }) => api.pools.list({ signal }),
     refetchInterval: LIVE_MS,
   });
 }
@@ -211,7 +196,7 @@ export function usePools() {
 export function useImportErrors() {
   return useQuery({
     queryKey: ["import-errors"],
-    queryFn: ({ signal }) => getJson<ImportErrorList>("/import-errors", signal),
+    queryFn: ({ signal }) => api.files.importErrors({ signal }),
     refetchInterval: 2 * LIVE_MS,
   });
 }
@@ -219,7 +204,7 @@ export function useImportErrors() {
 export function useHealth() {
   return useQuery({
     queryKey: ["health"],
-    queryFn: ({ signal }) => getJson<Health>("/health", signal),
+    queryFn: ({ signal }) => api.health({ signal }),
     refetchInterval: 30_000,
   });
 }

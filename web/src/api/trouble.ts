@@ -1,11 +1,12 @@
 /** Whether what is on the page can be kept fresh: each query that fails to get through is remembered until it does. */
 import type { QueryClient } from "@tanstack/react-query";
-import { ApiError, Unreachable } from "./fetch.ts";
+import { ApiError } from "../../../remote/index.ts";
+import { isAway } from "./api.ts";
 
 type Trouble = { readonly kind: "away" } | { readonly kind: "degraded"; readonly message: string };
 
 function troubleOf(error: unknown): Trouble | null {
-  if (error instanceof Unreachable) return { kind: "away" };
+  if (isAway(error)) return { kind: "away" };
   if (error instanceof ApiError && error.status >= 500) return { kind: "degraded", message: error.message };
   return null;
 }

@@ -1,8 +1,6 @@
 /** Versions of a DAG: one that was stored never changes, so it is read once. */
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import type { VersionDetail, VersionDiff, VersionList } from "../../../api/contracts.ts";
-import { getJson, queryOf } from "../api/fetch.ts";
-import { dagPath } from "../api/queries.ts";
+import { api } from "../api/api.ts";
 
 const VERSIONS_A_PAGE = 100;
 
@@ -11,10 +9,7 @@ export function useVersions(dagId: string, current: number | null) {
   return useInfiniteQuery({
     queryKey: ["versions", dagId, current],
     queryFn: ({ pageParam, signal }) =>
-      getJson<VersionList>(
-        `${dagPath(dagId)}/versions${queryOf({ limit: VERSIONS_A_PAGE, before: pageParam })}`,
-        signal,
-      ),
+      api.dags.versions(dagId, { limit: VERSIONS_A_PAGE }, { signal }).page(pageParam),
     initialPageParam: null as number | null,
     getNextPageParam: (last) => last.before,
     staleTime: Infinity,
@@ -25,7 +20,7 @@ export function useVersions(dagId: string, current: number | null) {
 export function useVersion(dagId: string, number: number | null) {
   return useQuery({
     queryKey: ["version", dagId, number],
-    queryFn: ({ signal }) => getJson<VersionDetail>(`${dagPath(dagId)}/versions/${number}`, signal),
+    queryFn: ({ signal }) => api.dags.version(dagId, number!, { signal }),
     enabled: number !== null,
     staleTime: Infinity,
     refetchOnWindowFocus: false,
@@ -36,7 +31,7 @@ export function useVersion(dagId: string, number: number | null) {
 export function useVersionDiff(dagId: string, from: number, to: number) {
   return useQuery({
     queryKey: ["version-diff", dagId, from, to],
-    queryFn: ({ signal }) => getJson<VersionDiff>(`${dagPath(dagId)}/versions/${from}/diff/${to}`, signal),
+    queryFn: ({ signal }) => api.dags.diff(dagId, from, to, { signal }),
     staleTime: Infinity,
     refetchOnWindowFocus: false,
   });

@@ -1,6 +1,5 @@
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
-import type { DagFileList } from "../../../api/contracts.ts";
-import { getJson, queryOf } from "../api/fetch.ts";
+import { api } from "../api/api.ts";
 
 const FILES_A_PAGE = 100;
 const LOOK_MS = 3000;
@@ -12,13 +11,12 @@ export function useFiles(search: string, withError: boolean) {
   return useInfiniteQuery({
     queryKey: ["files", search, withError],
     queryFn: ({ pageParam, signal }) => {
-      const query = queryOf({
-        search,
-        withError: withError ? "true" : null,
+      const filter = {
+        search: search === "" ? undefined : search,
+        withError: withError ? true : undefined,
         limit: FILES_A_PAGE,
-        after: pageParam,
-      });
-      return getJson<DagFileList>(`/files${query}`, signal);
+      };
+      return api.files.list(filter, { signal }).page(pageParam);
     },
     initialPageParam: null as string | null,
     getNextPageParam: (last) => last.after,

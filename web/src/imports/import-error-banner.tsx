@@ -4,7 +4,7 @@ import { Banner } from "../ui/banner.tsx";
 
 /** Says that files do not load, which, and leads to the text of the error. */
 export function ImportErrorBanner() {
-  const errors = useImportErrors().data?.errors ?? [];
+  const errors = useImportErrors().data ?? [];
   const first = errors[0];
   if (first === undefined) return null;
   const rest = errors.length - 1;

@@ -10,7 +10,7 @@ import { Notice } from "../ui/notice.tsx";
 export function ImportErrorsPage({ file }: { readonly file: string | null }) {
   return (
     <Answer query={useImportErrors()} what="import errors">
-      {({ errors }) => <ErrorList errors={errors} file={file} />}
+      {(errors) => <ErrorList errors={errors} file={file} />}
     </Answer>
   );
 }

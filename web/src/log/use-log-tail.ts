@@ -1,7 +1,5 @@
 import { useEffect, useRef, useState } from "react";
-import type { LogPiece } from "../../../api/contracts.ts";
-import { API, Unreachable, getJson, queryOf } from "../api/fetch.ts";
-import { taskPath } from "../api/queries.ts";
+import { api, isAway } from "../api/api.ts";
 import { parseLog, type Line } from "./lines.ts";
 
 export interface LogSource {
@@ -24,19 +22,20 @@ export interface LogTail {
 const TAIL_MS = 800;
 const AWAY_MS = 2000;
 
-const logPath = (
-  { dagId, runId, taskId, mapIndex, tryNumber }: LogSource,
-  offset: number,
-  noun = "log",
-): string =>
-  `${taskPath(dagId, runId, taskId)}/tries/${tryNumber}/${noun}${queryOf({ mapIndex: mapIndex < 0 ? null : mapIndex, offset })}`;
+const tryOf = ({ dagId, runId, taskId, mapIndex, tryNumber }: LogSource) => ({
+  dagId,
+  runId,
+  taskId,
+  mapIndex: mapIndex < 0 ? undefined : mapIndex,
+  try: tryNumber,
+});
 
 const NOTHING: LogTail = { lines: [], done: false, error: null, text: () => "" };
 
 /** Reads a log from its start, then follows it until it is done and its try has ended. Rests while the tab is hidden. */
 export function useLogTail(source: LogSource, running: boolean): LogTail {
   const [tail, setTail] = useState<LogTail>(NOTHING);
-  const key = logPath(source, 0);
+  const key = JSON.stringify(tryOf(source));
   const latest = useRef({ source, running });
   latest.current = { source, running };
   useEffect(() => {
@@ -77,7 +76,7 @@ async function follow(
     const running = isRunning();
     try {
       const from = offset;
-      const piece = await getJson<LogPiece>(logPath(source, offset), signal);
+      const piece = await api.tasks.log(tryOf(source), offset, { signal });
       if (signal.aborted) return;
       add(piece.text, piece.nextOffset);
       // A store may call a log done that a running try still adds to.
@@ -92,7 +91,7 @@ async function follow(
     } catch (error) {
       const failure = error instanceof Error ? error : new Error(String(error));
       tell(false, failure);
-      if (!(failure instanceof Unreachable)) return;
+      if (!isAway(failure)) return;
       await pause(AWAY_MS, signal);
     }
     await visible(signal);
@@ -100,31 +99,27 @@ async function follow(
 }
 
 /** Lines as they are written, until the try has ended, the stream is lost, or the tab is hidden. */
-function stream(
+async function stream(
   source: LogSource,
   offset: number,
   put: (text: string, nextOffset: number) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  return new Promise((resolve) => {
-    const events = new EventSource(API + logPath(source, offset, "log/stream"));
-    const end = (): void => {
-      events.close();
-      document.removeEventListener("visibilitychange", onHidden);
-      signal.removeEventListener("abort", end);
-      resolve();
-    };
-    const onHidden = (): void => {
-      if (document.hidden) end();
-    };
-    events.addEventListener("log", (event: MessageEvent<string>) =>
-      put((JSON.parse(event.data) as { text: string }).text, Number(event.lastEventId)),
-    );
-    events.addEventListener("done", end);
-    events.addEventListener("error", end);
-    document.addEventListener("visibilitychange", onHidden);
-    signal.addEventListener("abort", end);
-  });
+  const ending = new AbortController();
+  const end = (): void => ending.abort();
+  const onHidden = (): void => {
+    if (document.hidden) end();
+  };
+  document.addEventListener("visibilitychange", onHidden);
+  try {
+    const call = { signal: AbortSignal.any([signal, ending.signal]), onBreak: end };
+    for await (const { text, nextOffset } of api.tasks.followLog(tryOf(source), offset, call))
+      put(text, nextOffset);
+  } catch {
+    // Whatever it was, the next look at the log meets it too.
+  } finally {
+    document.removeEventListener("visibilitychange", onHidden);
+  }
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {

@@ -1,17 +1,14 @@
 /** Reads and changes of pools beyond the list of them. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import type { Pool, PoolWork } from "../../../api/contracts.ts";
-import { deleteAt, getJson, newKey, postJson } from "../api/fetch.ts";
+import { api } from "../api/api.ts";
 
 /** Who waits moves fast, and is read by people. */
 const WORK_MS = 2000;
 
-const poolPath = (name: string): string => `/pools/${encodeURIComponent(name)}`;
-
 export function usePoolWork(name: string) {
   return useQuery({
     queryKey: ["pool-work", name],
-    queryFn: ({ signal }) => getJson<PoolWork>(`${poolPath(name)}/work`, signal),
+    queryFn: ({ signal }) => api.pools.work(name, { signal }),
     refetchInterval: WORK_MS,
   });
 }
@@ -26,8 +23,7 @@ export interface PoolWish {
 export function useSetPool() {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: ({ name, slots, description }: PoolWish) =>
-      postJson<Pool>(poolPath(name), { slots, description }, newKey()),
+    mutationFn: ({ name, slots, description }: PoolWish) => api.pools.set(name, { slots, description }),
     onSuccess: (_pool, { name }) =>
       Promise.all([
         client.invalidateQueries({ queryKey: ["pools"] }),
@@ -39,7 +35,7 @@ export function useSetPool() {
 export function useDeletePool() {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: (name: string) => deleteAt(poolPath(name)),
+    mutationFn: (name: string) => api.pools.delete(name),
     onSettled: () => client.invalidateQueries({ queryKey: ["pools"] }),
   });
 }

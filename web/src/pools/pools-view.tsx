@@ -20,7 +20,7 @@ export function PoolsView() {
   const close = (): void => setAsked(null);
   return (
     <Answer query={usePools()} what="pools">
-      {({ pools }) => (
+      {(pools) => (
         <>
           <div className="list-head">
             <h1>Pools</h1>

@@ -15,7 +15,7 @@ export function Header({
   readonly onHelp: () => void;
 }) {
   const { page } = useRoute().place;
-  const failed = useImportErrors().data?.errors.length ?? 0;
+  const failed = useImportErrors().data?.length ?? 0;
   const temporal = useHealth().data?.temporal.web ?? null;
   const current = (here: boolean) => (here ? ({ "aria-current": "page" } as const) : {});
   return (

@@ -1,7 +1,8 @@
 import { useEffect, useRef, useState, type FormEvent } from "react";
 import type { DagDetail } from "../../../api/contracts.ts";
+import { newKey } from "../../../remote/http.ts";
+import { ApiError } from "../../../remote/index.ts";
 import { useTrigger } from "../api/changes.ts";
-import { ApiError, newKey } from "../api/fetch.ts";
 import { formatInstant, formatOffset, parseTyped } from "../time/format.ts";
 import { useZone } from "../time/zone.tsx";
 import { Dialog } from "../ui/dialog.tsx";
@@ -140,15 +141,8 @@ function DateHelp({
   );
 }
 
-/** `details.errors` of an answer, as far as it has them. */
-function paramErrorsOf(error: Error | null): { path: string; message: string }[] {
-  const errors = error instanceof ApiError ? error.details["errors"] : undefined;
-  if (!Array.isArray(errors)) return [];
-  return errors.flatMap((one: unknown) => {
-    const { path, message } = (one ?? {}) as { path?: unknown; message?: unknown };
-    return typeof message === "string" ? [{ path: typeof path === "string" ? path : "", message }] : [];
-  });
-}
+const paramErrorsOf = (error: Error | null): readonly { path: string; message: string }[] =>
+  error instanceof ApiError && error.is("bad_params") ? error.details.errors : [];
 
 function TriggerError({
   error,
@@ -162,7 +156,7 @@ function TriggerError({
   readonly rest: readonly string[];
   readonly onOpenRun: (runId: string) => void;
 }) {
-  const existing = error instanceof ApiError && error.status === 409 ? error.details["runId"] : undefined;
+  const existing = error instanceof ApiError && error.is("run_exists") ? error.details.runId : undefined;
   return (
     <div className="error-block" role="alert">
       {inFields ? (
@@ -175,7 +169,7 @@ function TriggerError({
       ) : (
         <p>{error.message}</p>
       )}
-      {typeof existing === "string" && (
+      {existing !== undefined && (
         <button type="button" className="as-link link" onClick={() => onOpenRun(existing)}>
           Open the run {existing}
         </button>

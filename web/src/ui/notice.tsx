@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
-import { ApiError, Unreachable } from "../api/fetch.ts";
+import { ApiError } from "../../../remote/index.ts";
+import { isAway } from "../api/api.ts";
 
 interface NoticeProps {
   readonly title: string;
@@ -21,7 +22,7 @@ export function Notice({ title, level = 2, children }: NoticeProps) {
 
 /** What stands where data would be when it could not be read. */
 export function Trouble({ what, error }: { readonly what: string; readonly error: Error }) {
-  if (error instanceof Unreachable) return <Notice title={`Waiting for the API to show ${what}`} />;
+  if (isAway(error)) return <Notice title={`Waiting for the API to show ${what}`} />;
   const code = error instanceof ApiError ? ` (${error.code})` : "";
   return (
     <Notice title={`Cannot show ${what}`}>
