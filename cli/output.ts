@@ -4,7 +4,7 @@ import { didYouMean } from "../core/suggest.ts";
 import { UsageError } from "./failure.ts";
 import { clean, colourOf, coloured, padded, tableLines, textOf } from "./table.ts";
 
-export type Format = "table" | "json";
+type Format = "table" | "json";
 
 export interface Output {
   readonly output: Format;
