@@ -7,6 +7,7 @@ import { canonicalJson } from "../core/canonical.ts";
 import { beginWatch, endWatch, installGuards } from "./guards.ts";
 import type { ImportReply, ImportRequest } from "./protocol.ts";
 import { rawError } from "./raw-error.ts";
+import { isSharedChanged, rememberShared } from "./shared-state.ts";
 
 new Worker(new URL("./watchdog.mjs", import.meta.url), {
   workerData: { parent: process.ppid, maxRssBytes: Number(process.argv[2]) },
@@ -30,6 +31,7 @@ process.on("message", (request: ImportRequest) => {
     send(reply);
   });
 });
+rememberShared();
 send({ kind: "ready" });
 
 async function answer({ id, path, how }: ImportRequest): Promise<ImportReply> {
@@ -39,10 +41,12 @@ async function answer({ id, path, how }: ImportRequest): Promise<ImportReply> {
   try {
     const dags = await collect(() => import(pathToFileURL(path).href));
     const graphs = dags.map((dag) => canonicalJson(dag.graph));
-    return { kind: "ok", id, graphs, impure: endWatch(), durationMs: durationMs() };
+    const impure = endWatch();
+    return { kind: "ok", id, spent: isSharedChanged(), graphs, impure, durationMs: durationMs() };
   } catch (error) {
     endWatch();
-    return { kind: "failed", id, error: rawError(error), durationMs: durationMs() };
+    const spent = isSharedChanged();
+    return { kind: "failed", id, spent, error: rawError(error), durationMs: durationMs() };
   }
 }
 

@@ -35,6 +35,8 @@ export type ChildAnswer =
 export class ImportChild {
   /** Files it has been given. */
   taken = 0;
+  /** One of them changed what the next would share with it. */
+  spent = false;
   #process: ChildProcess;
   #limits: ImportLimits;
   #ready: Promise<void>;
@@ -130,7 +132,8 @@ export class ImportChild {
   #reply(reply: ImportReply): void {
     if (reply.kind === "crashed") this.#crash = reply.error;
     else if (reply.kind !== "ready" && reply.id === this.#current?.id) {
-      const { kind: _, id: __, ...rest } = reply;
+      const { kind: _, id: __, spent, ...rest } = reply;
+      this.spent ||= spent;
       this.#settle({ kind: reply.kind, ...rest } as ChildAnswer);
     }
   }

@@ -92,7 +92,8 @@ export class Importer {
     let child: ImportChild | undefined;
     for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
       try {
-        if (child === undefined || child.gone || child.taken >= this.#limits.filesPerChild) {
+        const isFull = (at: ImportChild) => at.gone || at.spent || at.taken >= this.#limits.filesPerChild;
+        if (child === undefined || isFull(child)) {
           this.#end(child);
           child = await this.#take();
         }
@@ -114,7 +115,9 @@ export class Importer {
 
   /** Whether a file that had this child to itself would have been answered the same. */
   #isConclusive(answer: ChildAnswer, child: ImportChild): boolean {
-    if (answer.kind !== "died" || answer.cause === "stopped") return true;
+    // Another file of this child may have done it, and only now.
+    if (answer.kind !== "died") return !child.spent || child.taken === 1;
+    if (answer.cause === "stopped") return true;
     if (answer.cause === "timeout")
       return child.taken === 1 && this.#limits.promptMs >= this.#limits.timeoutMs;
     return child.taken === 1;

@@ -29,15 +29,23 @@ export interface RawError {
   readonly stack?: string;
 }
 
+/** `spent`: the child is not as it began, so nothing further is to be imported in it. */
 export type ImportReply =
   | { readonly kind: "ready" }
   | {
       readonly kind: "ok";
       readonly id: number;
+      readonly spent: boolean;
       readonly graphs: readonly string[];
       readonly impure: readonly ImpureCall[];
       readonly durationMs: number;
     }
-  | { readonly kind: "failed"; readonly id: number; readonly error: RawError; readonly durationMs: number }
+  | {
+      readonly kind: "failed";
+      readonly id: number;
+      readonly spent: boolean;
+      readonly error: RawError;
+      readonly durationMs: number;
+    }
   /** Thrown outside of any import that is awaited; the child ends. */
   | { readonly kind: "crashed"; readonly error: RawError };

@@ -1,3 +1,4 @@
+import { realpathSync } from "node:fs";
 import { expect, test } from "vitest";
 import { useRig } from "./rig.ts";
 import { dagText, eventually } from "./support.ts";
@@ -103,3 +104,33 @@ test("K64: a file that changes JSON for all has its own error, and the pass goes
   expect((await rig.file("json.ts")).error).toMatchObject({ code: "bad_graph" });
   expect(await rig.file("later.ts")).toMatchObject({ error: null, dag_ids: ["later"] });
 });
+
+test(
+  "K64: what a file changes for all of its process reaches no other file, though they share children",
+  { timeout: 60_000 },
+  async () => {
+    const bad: Record<string, string> = {
+      json: 'JSON.stringify = () => "junk";',
+      later:
+        'setTimeout(() => (JSON.stringify = () => "junk"), 1);\nawait new Promise((done) => setTimeout(done, 20));',
+      keys: "(Object.prototype as any).evil = 1;",
+      array: "Array.prototype.map = () => [];",
+      lines: "Error.stackTraceLimit = 0;",
+      away: 'process.chdir("/"); process.env["TZ"] = "Asia/Tokyo";',
+    };
+    for (const [name, text] of Object.entries(bad))
+      rig.place.write(`${name}.ts`, `${dagText(name)}${text}\n`);
+    const good = Array.from({ length: 12 }, (_, i) => `good_${i}`);
+    const here = "[[process.cwd(), process.env['TZ']].join(), ...Object.keys({}), ...[1].map((n) => `${n}`)]";
+    for (const name of good) rig.place.write(`${name}.ts`, dagText(name, `{ tags: ${here} }`));
+    rig.place.write("wrong.ts", `${dagText("wrong")}throw new Error("here");\n`);
+    await rig.processor({ limits: { children: 1 } }).pass();
+
+    for (const name of good)
+      expect(await rig.file(`${name}.ts`)).toMatchObject({ error: null, dag_ids: [name] });
+    const { rows } = await rig.pool.query("select distinct tags from app.dag where dag_id like 'good%'");
+    expect(rows).toEqual([{ tags: [`${realpathSync(rig.place.folder)},UTC`, "1"] }]);
+    expect((await rig.file("wrong.ts")).error).toMatchObject({ message: "here", file: "wrong.ts", line: 5 });
+    expect((await rig.file("json.ts")).error).toMatchObject({ code: "bad_graph" });
+  },
+);
