@@ -4,7 +4,7 @@ import type { AppDeps } from "./deps.ts";
 import { onError, problem } from "./errors.ts";
 import { eventRoutes } from "./events.ts";
 import { gridRoutes } from "./grid.ts";
-import { bareHeaders, checkOrigin, limitBody, requireJson } from "./guard.ts";
+import { bareHeaders, checkOrigin, endUnsent, limitBody, requireJson } from "./guard.ts";
 import { healthRoutes } from "./health.ts";
 import { answerOnce } from "./idempotency.ts";
 import { fileRoutes } from "./files.ts";
@@ -45,7 +45,7 @@ export function createApp(deps: AppDeps) {
   app.onError(onError(log));
   const pageHeaders = secureHeaders(HEADERS);
   app.use(async (c, next) => (c.req.path.startsWith("/api/") ? next() : pageHeaders(c, next)));
-  app.use("/api/*", bareHeaders());
+  app.use("/api/*", endUnsent(), bareHeaders());
   app.use(checkOrigin(deps.allowedHosts));
   app.use("/api/*", limitBody(), requireJson(), whoAsks(), answerOnce(deps.db));
   const routes = apiRoutes(deps);

@@ -76,6 +76,13 @@ export const limitBody = () => {
 const tooLarge = (c: Context): Response =>
   problem(c, 413, "body_too_large", `the body is larger than ${BODY_LIMIT} bytes`);
 
+/** HEAD is answered as GET is, without the body: what would have been sent is let go, be it a file or a stream. */
+export const endUnsent = () =>
+  createMiddleware(async (c, next) => {
+    await next();
+    if (c.req.method === "HEAD") await c.res.body?.cancel();
+  });
+
 /** For answers that no browser shows: set before the answer is made, which spares a copy of it. */
 export const bareHeaders = () =>
   createMiddleware(async (c, next) => {

@@ -15,12 +15,12 @@ const RETRY_MS = 1_000;
 /**
  * Events as a response (`text/event-stream`). The first one is awaited, so that what is refused is a plain problem;
  * each further one is only asked for when the socket has taken the last, so a slow reader costs no memory here. Ends
- * when the events do, the reader goes, or the server closes.
+ * when the events do, the reader goes, or the server closes; the events hear of it wherever they stand.
  */
 export async function eventStream(
   c: Context,
   closing: AbortSignal | undefined,
-  open: (signal: AbortSignal) => AsyncIterator<SentEvent, void>,
+  open: (signal: AbortSignal) => AsyncGenerator<SentEvent, void>,
 ): Promise<Response> {
   const gone = new AbortController();
   const signal = closing === undefined ? gone.signal : AbortSignal.any([gone.signal, closing]);
@@ -44,7 +44,11 @@ export async function eventStream(
         if (result === "end" || result.done === true) return controller.close();
         controller.enqueue(encoder.encode(textOf(result.value)));
       },
-      cancel: () => gone.abort(),
+      async cancel() {
+        gone.abort();
+        // Events that nobody asks for any more stand at a `yield`, where no signal is heard.
+        await events.return();
+      },
     },
     { highWaterMark: 1 },
   );

@@ -1,5 +1,6 @@
 /** Streams over a real port, as the client and plain HTTP see them. */
 import type { AddressInfo } from "node:net";
+import { Readable } from "node:stream";
 import { serve, type ServerType } from "@hono/node-server";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createClient } from "../../remote/index.ts";
@@ -15,6 +16,7 @@ let runId: string;
 const closing = new AbortController();
 /** The log of the one try there is. */
 const log = { text: "", isOpen: true };
+const opened: Readable[] = [];
 
 beforeAll(async () => {
   database = await createTestDatabase("streams");
@@ -27,6 +29,12 @@ beforeAll(async () => {
   const app = testApp({
     db: pool,
     closing: closing.signal,
+    objects: {
+      open: async () => {
+        opened.push(Readable.from(["[", "1", "]"]));
+        return { bytes: 3, stream: opened.at(-1)! };
+      },
+    },
     logs: {
       // Offsets in bytes, as the store's.
       read: async (_key, offset) => {
@@ -123,6 +131,23 @@ describe("C1: events over HTTP", () => {
     });
     expect((await waiting).state).toBe("success");
     expect(states).toEqual(["running", "success"]);
+  });
+
+  test("HEAD keeps nothing open: no place among the streams, no file of an output", async () => {
+    for (let i = 0; i < 2_100; i += 100) {
+      const heads = Array.from(
+        { length: 100 },
+        async () => await fetch(`${url}/api/v1/events`, { method: "HEAD" }),
+      );
+      for (const { status } of await Promise.all(heads)) expect(status).toBe(200);
+    }
+    const stored = { key: "outputs/x.json", bytes: 3 };
+    await database.pool.query("update app.task_try set stored = $2 where run = $1", [run, stored]);
+    const output = `${url}/api/v1/dags/sales/runs/${runId}/tasks/extract/tries/1/output`;
+    const head = await fetch(output, { method: "HEAD" });
+    expect([head.status, head.headers.get("content-length")]).toEqual([200, "3"]);
+    await expect.poll(() => opened.map((stream) => stream.destroyed)).toEqual([true]);
+    expect(await (await fetch(output)).json()).toEqual([1]);
   });
 
   test("open streams end when the server stops", async () => {
