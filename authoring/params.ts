@@ -19,7 +19,11 @@ export interface Params {
 interface ToJson {
   readonly io: "input" | "output";
   readonly unrepresentable?: "any";
-  readonly override?: (seen: { readonly zodSchema: unknown; readonly path: readonly PropertyKey[] }) => void;
+  readonly override?: (seen: {
+    readonly zodSchema: unknown;
+    readonly jsonSchema: Record<string, unknown>;
+    readonly path: readonly PropertyKey[];
+  }) => void;
 }
 type Parsed =
   | { readonly success: true; readonly data: AnyParams }
@@ -88,7 +92,7 @@ function parse<T>(schema: Schema, conf: unknown, then: (parsed: Parsed) => T): T
 function inputSchema(schema: Schema): JsonSchema {
   let text: string;
   try {
-    const asJson = () => canonicalJson(closed(schema.toJSONSchema({ io: "input" })));
+    const asJson = () => canonicalJson(closed(schema.toJSONSchema({ io: "input", override: asGiven })));
     text = asJson();
     if (asJson() !== text) {
       throw new TypeError("a default differs each time it is asked for; give a value that stays the same");
@@ -106,6 +110,41 @@ function inputSchema(schema: Schema): JsonSchema {
     "bad_params",
     `a schema of ${show(json["type"] ?? "something else")}; expected a zod object such as z.object({ region: z.string() })`,
   );
+}
+
+/** A part of a zod schema, and each of its checks. */
+interface Rule {
+  readonly check?: string;
+  readonly pattern?: { readonly flags: string };
+  readonly tx?: (value: unknown) => unknown;
+}
+
+/** Words about a text or a number that a conf must obey as it comes. */
+const TEXT_RULES = ["pattern", "format", "allOf", "contentEncoding"];
+const RULES = [
+  ...TEXT_RULES,
+  ...["minLength", "maxLength", "minItems", "maxItems"],
+  ...["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"],
+];
+
+/**
+ * A JSON Schema is about what comes in. Rules behind a change of it (`.trim()`, `.toUpperCase()`) are about something
+ * else, and a pattern without its flags says something else: these are left to the body's own process.
+ */
+function asGiven({ zodSchema, jsonSchema }: Parameters<NonNullable<ToJson["override"]>>[0]): void {
+  const { def } = (zodSchema as { _zod: { def: Rule & { checks?: readonly { _zod: { def: Rule } }[] } } })
+    ._zod;
+  const rules = (def.checks ?? []).map((check) => check._zod.def);
+  const change = rules.findIndex(({ check }) => check === "overwrite");
+  const drop = (words: readonly string[]) => words.forEach((word) => delete jsonSchema[word]);
+  if (change !== -1 && rules.slice(change).some(({ check }) => check !== "overwrite")) {
+    const { minLength } = jsonSchema;
+    drop(RULES);
+    // Whatever is done to it, an empty text stays one.
+    if (Number(minLength) > 0 && rules.every(({ tx }) => tx === undefined || tx("") === "")) {
+      jsonSchema["minLength"] = 1;
+    }
+  } else if ([def, ...rules].some(({ pattern }) => /[imsuv]/.test(pattern?.flags ?? ""))) drop(TEXT_RULES);
 }
 
 /** A schema with an id of its own stands among `$defs`, and the whole only points at it. */

@@ -94,6 +94,58 @@ describe("A12: a conf is checked by the stored schema as the body's own schema w
   });
 });
 
+describe("A12: what a body takes is never refused before it", () => {
+  const date = z.iso.date();
+  const cases: readonly [string, z.ZodType, readonly unknown[]][] = [
+    ["a pattern that ignores case", z.string().regex(/^[a-z]+$/i), ["ABC", "abc"]],
+    ["a pattern of Unicode classes", z.string().regex(/^\p{L}+$/u), ["Zürich", "abc"]],
+    ["a pattern of lines", z.string().regex(/^b$/m), ["a\nb"]],
+    ["a dot for all", z.string().regex(/^a.b$/s), ["a\nb"]],
+    ["two patterns, one with a flag", z.string().regex(/a/).regex(/b/i), ["aB"]],
+    ["emoji", z.emoji(), ["😀"]],
+    ["own e-mail", z.email({ pattern: /@example\.com$/i }), ["ana@EXAMPLE.com"]],
+    [
+      "a pattern behind a change",
+      z
+        .string()
+        .toUpperCase()
+        .regex(/^[A-Z]+$/),
+      ["eu"],
+    ],
+    ["a length behind a change", z.string().trim().max(3), [" abc "]],
+    [
+      "a length behind padding",
+      z
+        .string()
+        .overwrite((text) => text.padStart(4, "0"))
+        .length(4),
+      ["7"],
+    ],
+    ["a bound behind a change", z.number().overwrite(Math.ceil).min(3), [2.5]],
+    ["a change in the depth", z.array(z.object({ code: z.string().trim().length(2) })), [[{ code: " eu" }]]],
+    [
+      "a default behind a transform",
+      date.transform((day) => new Date(day)).default(new Date(0)),
+      [undefined],
+    ],
+  ];
+  test.each(cases)("%s", async (_name, p, values) => {
+    const params = z.object({ p });
+    const made = dag("d", { params }, () => {});
+    for (const value of values) {
+      const conf = JSON.parse(JSON.stringify({ p: value })) as Record<string, unknown>;
+      await made.readParams(conf);
+      expect(checkParams(made.graph.params!, conf)).toEqual([]);
+    }
+  });
+
+  test("rules before a change, and an empty text, are refused all the same", () => {
+    const params = z.object({ a: z.string().max(2).toUpperCase(), b: z.string().trim().min(2) });
+    const errors = checkParams(schemaOf(params), { a: "abc", b: "" });
+    expect(errors.map(({ path }) => path)).toEqual(["a", "b"]);
+  });
+});
+
 describe("A12: each error has its path and what was expected there", () => {
   const schema = schemaOf(
     z.object({
