@@ -55,6 +55,11 @@ const whole = (min: number, max: number) =>
 
 const limit = (usual: number) => whole(1, 1000).default(usual);
 
+/** Instants that JavaScript writes as Postgres reads them: years from 1 to 9999. */
+const FIRST_AT = Date.parse("0001-01-01T00:00:00Z");
+const LAST_AT = Date.parse("9999-12-31T23:59:59.999Z");
+const isDate = (ms: number): boolean => ms >= FIRST_AT && ms <= LAST_AT;
+
 /** Pages of runs end at `<logical date in epoch ms>.<run>`. */
 export const keyOf = (row: { logical_at: Date; run: number }): string =>
   `${row.logical_at.getTime()}.${row.run}`;
@@ -66,10 +71,7 @@ const before = z
     const dot = text.indexOf(".");
     return { logicalAt: Number(text.slice(0, dot)), run: Number(text.slice(dot + 1)) };
   })
-  .refine(
-    (key) => Math.abs(key.logicalAt) < 253_402_300_800_000 && Number.isSafeInteger(key.run),
-    "no such date",
-  )
+  .refine((key) => isDate(key.logicalAt) && Number.isSafeInteger(key.run), "no such date")
   .openapi({ type: "string" });
 
 const flag = z
@@ -123,7 +125,8 @@ export function readDagKey(sort: DagSort, text: string): DagKey {
   const parts = /^(?:(-?\d{1,18}|never)\.)?(.+)$/s.exec(text);
   const isDue = !sort.endsWith("dagId");
   const [, due, dagId = ""] = isDue ? (parts ?? []) : [null, null, text];
-  if (isId(dagId) && (due !== undefined || !isDue)) {
+  const isTime = due === "never" || isDate(Number(due ?? 0) / 1000);
+  if (isId(dagId) && isTime && (due !== undefined || !isDue)) {
     return { dagId, due: due === "never" || due === undefined ? null : due };
   }
   throw new Refused("bad_request", `after: ${JSON.stringify(text)} is no key of a list sorted by ${sort}`);
@@ -155,6 +158,10 @@ const day = z.iso
     offset: true,
     error: "expected an ISO 8601 instant with its offset, like 2026-05-09T00:00:00Z",
   })
+  .transform((iso) => Date.parse(iso))
+  .refine(isDate, "expected a year from 0001 to 9999")
+  // In UTC: Postgres takes no offset beyond 16 hours.
+  .transform((ms) => new Date(ms).toISOString())
   .openapi({ type: "string", format: "date-time" });
 
 export const RunQuery = z.strictObject({
@@ -192,17 +199,22 @@ export const FilesQuery = z.strictObject({
   after: file.optional(),
 });
 
-/** JSON that Postgres can hold: no NUL, no half of a surrogate pair. */
-const storable = (value: unknown): boolean => {
-  try {
-    return isStorable(value);
-  } catch {
-    // Nested too deep.
-    return false;
-  }
-};
+const text = z.string().max(2000).refine(isStorable, "holds characters that cannot be stored");
 
-const text = z.string().max(2000).refine(storable, "holds characters that cannot be stored");
+/** Why Postgres would not hold it to the letter: a NUL, half of a surrogate pair, a number that JSON writes as null. */
+function whyNotStorable(conf: object): string | null {
+  try {
+    if (!isStorable(conf)) return "holds characters that cannot be stored";
+    JSON.stringify(conf, (_key, value: unknown) => {
+      if (typeof value !== "number" || Number.isFinite(value)) return value;
+      throw new RangeError("holds a number that is too large: expected at most 1.8e308");
+    });
+    return null;
+  } catch (error) {
+    const isOurs = error instanceof RangeError && error.message.startsWith("holds");
+    return isOurs ? error.message : "is nested too deep to be stored";
+  }
+}
 
 export const PauseBody = z.strictObject({ reason: text.nullable().optional() }).openapi("PauseRequest");
 export const PoolBody = z
@@ -223,7 +235,10 @@ export const TriggerBody = z
     logicalDate: logicalDate.nullable().optional().openapi({ description: "Without it, now" }),
     conf: z
       .record(z.string(), z.unknown())
-      .refine(storable, "holds characters that cannot be stored")
+      .superRefine((conf, context) => {
+        const message = whyNotStorable(conf);
+        if (message !== null) context.addIssue(message);
+      })
       .optional(),
   })
   .openapi("TriggerRequest");

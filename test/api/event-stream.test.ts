@@ -1,5 +1,5 @@
 import { Hono } from "hono";
-import { expect, test } from "vitest";
+import { test } from "vitest";
 import { eventStream, type SentEvent } from "../../api/live/event-stream.ts";
 
 /** Endless events of which each is ready at once; tells when they have ended. */

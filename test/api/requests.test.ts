@@ -89,6 +89,13 @@ describe("K70: limits and order", () => {
     "/runs?before=nonsense",
     "/runs?before=1.5.6",
     "/runs?before=999999999999999.1",
+    "/runs?before=-62135596800001.1",
+    "/dags/sales/grid?before=-253402300799999.1",
+    "/runs?from=0000-12-31T23:59:59Z",
+    "/runs?until=0001-01-01T00:00:00%2B14:00",
+    "/dags/sales/runs?until=9999-12-31T23:59:59-00:01",
+    "/dags?sort=nextDueAt&after=-62135596900000000.a",
+    "/dags?sort=-nextDueAt&after=999999999999999999.a",
     "/dags?after=a%20b",
     "/dags?search=" + "x".repeat(201),
     `/dags/sales/runs/${RUN}/tasks/t/tries?mapIndex=-2`,
@@ -125,6 +132,22 @@ describe("bodies", () => {
     [],
   ])("trigger body %j is refused", async (body) => {
     await problemOf(await post(app, "/dags/sales/runs", body), 400);
+  });
+
+  test("conf: a number that JSON has no word for is refused, and so is what is nested too deep", async () => {
+    const send = async (conf: string) => {
+      const headers = { "Content-Type": "application/json" };
+      const path = "/api/v1/dags/sales/runs";
+      return await problemOf(
+        await app.request(path, { method: "POST", headers, body: `{"conf":${conf}}` }),
+        400,
+      );
+    };
+    expect((await send('{"n":[1e400]}')).detail).toBe(
+      "conf: holds a number that is too large: expected at most 1.8e308",
+    );
+    const deep = `${'{"a":'.repeat(20_000)}1${"}".repeat(20_000)}`;
+    expect((await send(deep)).detail).toBe("conf: is nested too deep to be stored");
   });
 
   test("conf may hold what looks like a forbidden character, and whole pairs", async () => {
