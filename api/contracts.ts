@@ -304,7 +304,11 @@ export const ImportError = z
     code: z.string(),
     message: z.string(),
     stack: z.string().nullable(),
-    line: z.int().nullable(),
+    line: z.int().nullable().openapi({ description: "As in `place`" }),
+    place: z
+      .object({ file: z.string(), line: z.int(), column: z.int().nullable() })
+      .nullable()
+      .openapi({ description: "Where it is: in `file`, or in a module that it imports" }),
     checkedAt: instant,
     dagIds: z.array(z.string()).openapi({ description: "DAGs that its last good version defines" }),
   })

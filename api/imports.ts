@@ -24,6 +24,10 @@ export const shapeImportError = (row: ImportErrorRow): ImportError => ({
   message: row.error.message,
   stack: row.error.stack ?? null,
   line: row.error.line ?? null,
+  place:
+    row.error.line === undefined
+      ? null
+      : { file: row.error.file ?? row.path, line: row.error.line, column: row.error.column ?? null },
   checkedAt: iso(row.checked_at),
   dagIds: row.dag_ids,
 });

@@ -1,4 +1,5 @@
 import type { Db } from "../connection.ts";
+import type { ImportErrorRow } from "./import-errors.ts";
 
 export interface FileRow {
   readonly path: string;
@@ -6,7 +7,7 @@ export interface FileRow {
   readonly stored_at: Date | null;
   readonly duration_ms: number;
   readonly queue_ms: number | null;
-  readonly error: { code: string; message: string; stack?: string; line?: number } | null;
+  readonly error: ImportErrorRow["error"] | null;
   readonly dag_ids: string[];
 }
 

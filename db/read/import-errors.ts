@@ -2,7 +2,14 @@ import type { Db } from "../connection.ts";
 
 export interface ImportErrorRow {
   readonly path: string;
-  readonly error: { code: string; message: string; stack?: string; line?: number };
+  readonly error: {
+    code: string;
+    message: string;
+    stack?: string;
+    file?: string;
+    line?: number;
+    column?: number;
+  };
   readonly checked_at: Date;
   readonly dag_ids: string[];
 }

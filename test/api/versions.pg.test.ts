@@ -226,7 +226,13 @@ test("B1, K68, K70: files by path: pages, search, with and without an error, one
   expect(await paths("?withError=true")).toEqual([odd]);
   expect(await paths("?withError=false&search=c")).toEqual(["a/clock.ts", "b/calm.ts", "c/d.ts"]);
   const one = await get(app, `/files/${encodeURIComponent(odd)}`, DagFile);
-  expect(one.error).toMatchObject({ file: odd, code: "syntax", line: 3, dagIds: ["stocks"] });
+  expect(one.error).toMatchObject({
+    file: odd,
+    code: "syntax",
+    line: 3,
+    place: { file: odd, line: 3, column: null },
+    dagIds: ["stocks"],
+  });
   const lost = await problemOf(await app.request("/api/v1/files/nothing.ts"), 404);
   expect(lost.detail).toContain('no DAG file "nothing.ts" is known');
 });

@@ -26,7 +26,9 @@ export function DagPage({ dagId, view }: { readonly dagId: string; readonly view
   const [open, setOpen] = useState<Open>(null);
   const close = (): void => setOpen(null);
   useKeys({
-    t: () => setOpen("trigger"),
+    t: () => {
+      if (query.data?.active !== false) setOpen("trigger");
+    },
     Escape: () => changeView(view.show === "details" ? { show: "grid" } : NO_PICK),
     ...Object.fromEntries(VIEWS.map((show, at) => [String(at + 1), () => changeView({ show })])),
   });

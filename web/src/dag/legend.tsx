@@ -18,6 +18,10 @@ export function Legend() {
         </span>
         {RUN_TYPE_WORD.manual}
       </span>
+      <span className="state-word">
+        <span className="cut-sign" aria-hidden="true" />
+        took longer than the scale
+      </span>
     </footer>
   );
 }

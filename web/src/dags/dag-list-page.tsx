@@ -2,6 +2,7 @@ import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { DagSummary } from "../../../api/contracts.ts";
 import { useDags } from "../api/queries.ts";
+import { PauseDialog } from "../dag/pause-dialog.tsx";
 import { ImportErrorBanner } from "../imports/import-error-banner.tsx";
 import { ALL_DAGS, type DagListView, type DagSort } from "../routing/route.ts";
 import { Link } from "../routing/link.tsx";
@@ -19,6 +20,7 @@ export function DagListPage({ list }: { readonly list: DagListView }) {
   const { data, hasNextPage, isFetchingNextPage, fetchNextPage } = query;
   const dags = useMemo(() => data?.pages.flatMap((page) => page.dags) ?? [], [data]);
   const total = data?.pages[0]?.total ?? 0;
+  const [pausing, setPausing] = useState<string | null>(null);
   const filtered = JSON.stringify(list) !== JSON.stringify(ALL_DAGS);
   return (
     <>
@@ -38,6 +40,7 @@ export function DagListPage({ list }: { readonly list: DagListView }) {
             <DagTable
               dags={dags}
               list={list}
+              onPause={setPausing}
               onEnd={() => {
                 if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
               }}
@@ -45,6 +48,7 @@ export function DagListPage({ list }: { readonly list: DagListView }) {
           )
         }
       </Answer>
+      {pausing !== null && <PauseDialog dagId={pausing} onClose={() => setPausing(null)} />}
     </>
   );
 }
@@ -52,11 +56,12 @@ export function DagListPage({ list }: { readonly list: DagListView }) {
 interface TableProps {
   readonly dags: readonly DagSummary[];
   readonly list: DagListView;
+  readonly onPause: (dagId: string) => void;
   /** The end of what has been read comes near. */
   readonly onEnd: () => void;
 }
 
-function DagTable({ dags, list, onEnd }: TableProps) {
+function DagTable({ dags, list, onPause, onEnd }: TableProps) {
   const body = useRef<HTMLTableSectionElement>(null);
   const [scrollMargin, setScrollMargin] = useState(0);
   useLayoutEffect(() => {
@@ -99,7 +104,9 @@ function DagTable({ dags, list, onEnd }: TableProps) {
         {above > 0 && <tr style={{ height: above }} aria-hidden="true" />}
         {items.map(({ index }) => {
           const dag = dags[index];
-          return dag === undefined ? null : <DagRow key={dag.dagId} dag={dag} list={list} />;
+          return dag === undefined ? null : (
+            <DagRow key={dag.dagId} dag={dag} list={list} onPause={onPause} />
+          );
         })}
         {below > 0 && <tr style={{ height: below }} aria-hidden="true" />}
       </tbody>

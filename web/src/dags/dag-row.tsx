@@ -1,6 +1,7 @@
 import { memo } from "react";
 import type { DagSummary } from "../../../api/contracts.ts";
 import { usePause } from "../api/changes.ts";
+import { GONE } from "../dag/dag-head.tsx";
 import { Link } from "../routing/link.tsx";
 import type { DagListView, Place } from "../routing/route.ts";
 import { dagPlace } from "../routing/use-route.ts";
@@ -14,9 +15,11 @@ import { LastRuns } from "./last-runs.tsx";
 interface Props {
   readonly dag: DagSummary;
   readonly list: DagListView;
+  /** It is to be paused: someone may say why. */
+  readonly onPause: (dagId: string) => void;
 }
 
-export const DagRow = memo(function DagRow({ dag, list }: Props) {
+export const DagRow = memo(function DagRow({ dag, list, onPause }: Props) {
   const tagged = (tag: string): Place => ({
     page: "dags",
     list: { ...list, tags: [...new Set([...list.tags, tag])] },
@@ -24,7 +27,7 @@ export const DagRow = memo(function DagRow({ dag, list }: Props) {
   return (
     <tr className={dag.paused ? "paused" : undefined}>
       <td>
-        <PauseSwitch dag={dag} />
+        <PauseSwitch dag={dag} onPause={onPause} />
       </td>
       <th scope="row">
         <Link to={dagPlace(dag.dagId)} className="dag-id">
@@ -65,15 +68,16 @@ export const DagRow = memo(function DagRow({ dag, list }: Props) {
   );
 });
 
-function PauseSwitch({ dag }: { readonly dag: DagSummary }) {
+function PauseSwitch({ dag, onPause }: Pick<Props, "dag" | "onPause">) {
   const pause = usePause();
-  const on = pause.isPending ? !pause.variables.paused : !dag.paused;
+  const on = pause.isPending || !dag.paused;
   return (
     <Switch
       on={on}
       busy={pause.isPending}
       label={`${dag.dagId} is ${on ? "on" : "paused"}; ${on ? "pause it" : "switch it on"}`}
-      onChange={(next) => pause.mutate({ dagId: dag.dagId, paused: !next })}
+      off={dag.active ? undefined : `${dag.dagId}: ${GONE}`}
+      onChange={(next) => (next ? pause.mutate({ dagId: dag.dagId, paused: false }) : onPause(dag.dagId))}
     />
   );
 }

@@ -1,4 +1,5 @@
 import type { DagFile } from "../../../api/contracts.ts";
+import { placeInWords } from "../imports/place.ts";
 import { Link } from "../routing/link.tsx";
 import { dagPlace, goTo } from "../routing/use-route.ts";
 import { formatDuration } from "../time/format.ts";
@@ -116,7 +117,7 @@ function FileRow({ file }: { readonly file: DagFile }) {
         {file.error !== null && (
           <div className="small bad-text">
             <Link to={{ page: "import-errors", file: file.file }}>
-              does not load{file.error.line === null ? "" : `, line ${file.error.line}`}
+              does not load{placeInWords(file.error)}
             </Link>
             : {file.error.message.split("\n", 1)[0]}
           </div>

@@ -28,10 +28,12 @@ import {
 } from "./nodes.tsx";
 import type { ItemState } from "./states.ts";
 import { groupKey, sightOf, taskKey } from "./tree.ts";
+import { WayEdge } from "./way-edge.tsx";
 import { ZoomButtons } from "./zoom-buttons.tsx";
 
 /** React Flow dresses the type `group` by itself, so ours has another name. */
 const NODE_TYPES = { task: TaskBox, tasks: GroupBox };
+const EDGE_TYPES = { way: WayEdge };
 const LEAST_ZOOM = 0.02;
 /** Below this, words cannot be read, and nodes are blocks of colour. */
 const FAR = 0.4;
@@ -81,7 +83,7 @@ function Canvas({ graph, view, states }: Props) {
   const centres = useMemo(() => centresOf(layout.placed), [layout]);
   const picked = pickedKey(view);
   const nodes = useMemo(() => nodesOf(layout, direction), [layout, direction]);
-  const edges = useMemo(() => edgesOf(layout, picked), [layout, picked]);
+  const edges = useMemo(() => edgesOf(layout, direction, picked), [layout, direction, picked]);
   const [focused, setFocused] = useState<string | null>(null);
   const [wanted, setWanted] = useState<string | null>(null);
   const far = useStore((store) => store.transform[2] < FAR);
@@ -145,6 +147,7 @@ function Canvas({ graph, view, states }: Props) {
           nodes={nodes}
           edges={far && edges.length > EDGES_AFAR ? NO_EDGES : edges}
           nodeTypes={NODE_TYPES}
+          edgeTypes={EDGE_TYPES}
           minZoom={LEAST_ZOOM}
           maxZoom={1.6}
           onlyRenderVisibleElements={nodes.length > DRAWN_AT_MOST}
@@ -255,13 +258,14 @@ function endsOf(width: number, height: number, flow: Flow): NodeHandle[] {
       ];
 }
 
-function edgesOf({ links }: Layout, picked: string | null): Edge[] {
-  return links.map(({ from, to }) => {
+function edgesOf({ links }: Layout, flow: Flow, picked: string | null): Edge[] {
+  return links.map(({ from, to, way }) => {
     const lit = from === picked || to === picked;
     return {
       id: `${from} → ${to}`,
       source: from,
       target: to,
+      ...(way.length > 0 && { type: "way", data: { way, flow } }),
       className: lit ? "lit" : "",
       zIndex: lit ? 1 : 0,
       markerEnd: {

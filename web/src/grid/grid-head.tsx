@@ -33,7 +33,7 @@ function LiveHead(props: Props) {
 
 function Head({ runs, ticks, from, to, columnPx, picked, cursor, now }: Props & { readonly now: number }) {
   const durations = useMemo(() => runs.map((run) => runDuration(run, now)), [runs, now]);
-  const scale = useMemo(() => barScale(durations), [durations]);
+  const scale = useMemo(() => barScale(runs, durations), [runs, durations]);
   // Three signs and a gap need about 18 px; below that every second tick is left out.
   const everyTick = columnPx >= 18;
   // Nothing stands to the right of the last heading, so it may be longer than its columns.

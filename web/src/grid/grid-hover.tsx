@@ -102,7 +102,8 @@ function Card({ column, line, tick }: CardProps) {
   const cell = cellOf(line, column);
   return (
     <>
-      <strong>{line.id}</strong>
+      <strong>{line.label}</strong>
+      {line.label !== line.id && <code className="soft">{line.id}</code>}
       <span className="soft number">{tick?.label}</span>
       <StateWord look={TASK_LOOK[cell?.state ?? "none"]} />
       {cell?.tally !== undefined && <span className="soft">{tallyInWords(cell.tally)}</span>}

@@ -61,7 +61,7 @@ function Name({
       id={cellId(index, -1)}
       data-r={index}
       data-c={-1}
-      title={removed ? `${row.id}: not in the current version` : row.id}
+      title={`${row.label === row.id ? row.id : `${row.label} (${row.id})`}${removed ? ": not in the current version" : ""}`}
       style={{ "--depth": row.depth } as CSSProperties}
       {...(isGroup && { "aria-expanded": !row.folded })}
     >

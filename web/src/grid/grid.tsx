@@ -9,6 +9,7 @@ import {
   useLayoutEffect,
   useMemo,
   useRef,
+  useState,
   type CSSProperties,
   type MouseEvent,
 } from "react";
@@ -81,7 +82,8 @@ export function Grid({ columns, rows, span, picked, onPick, onFold, onNearStart,
     useFlushSync: false,
   });
   useLayoutEffect(() => columnItems.measure(), [columnItems, columnPx, names]);
-  useScrollPlace(scroller, runs, columnPx);
+  const rest = useRest(scroller, columnItems.getTotalSize(), columnPx, columnItems.scrollRect?.width);
+  useScrollPlace(scroller, runs, columnPx, rest);
 
   const pickedColumn = runs.findIndex((run) => run.runId === picked.runId);
   const pickedId = picked.taskId ?? picked.groupId;
@@ -164,7 +166,7 @@ export function Grid({ columns, rows, span, picked, onPick, onFold, onNearStart,
       <div
         className="grid-canvas"
         role="presentation"
-        style={{ width: columnItems.getTotalSize() + 12, height: rowItems.getTotalSize() }}
+        style={{ width: columnItems.getTotalSize() + rest, height: rowItems.getTotalSize() }}
       >
         <GridHead
           runs={runs}
@@ -216,6 +218,24 @@ export function Grid({ columns, rows, span, picked, onPick, onFold, onNearStart,
       </div>
     </div>
   );
+}
+
+/** Room after the newest column, at least. */
+const END_PX = 12;
+
+/** So much room after the newest column that, with it in sight, the first column in sight is a whole one. */
+function useRest(
+  scroller: { readonly current: HTMLElement | null },
+  total: number,
+  columnPx: number,
+  seenPx: number | undefined,
+): number {
+  const [rest, setRest] = useState(END_PX);
+  useLayoutEffect(() => {
+    const hidden = total + END_PX - (scroller.current?.clientWidth ?? 0);
+    setRest(hidden <= 0 ? END_PX : END_PX + ((columnPx - (hidden % columnPx)) % columnPx));
+  }, [scroller, total, columnPx, seenPx]);
+  return rest;
 }
 
 /** The cells of a row that are in the document: the same array for as long as none of them changed. */

@@ -94,13 +94,18 @@ export function runDuration(run: GridRun, now: number): number | null {
   return Math.max(0, (run.endedAt === null ? now : Date.parse(run.endedAt)) - Date.parse(run.startedAt));
 }
 
-/** A run this many times the median's length cuts the scale of the bars: one that hangs must not flatten the rest. */
+/** A run this many times as long as most cuts the scale of the bars: one that hangs must not flatten the rest. */
 const CUT = 3;
+/** What most runs stay within. */
+const MOST = 0.9;
 
-/** What the tallest bar stands for. */
-export function barScale(durations: readonly (number | null)[]): number {
-  const known = durations.filter((one) => one !== null).toSorted((a, b) => a - b);
-  const median = known[Math.floor((known.length - 1) / 2)] ?? 0;
+/** What the tallest bar stands for: of runs that ended, or of what is under way where none did. */
+export function barScale(runs: readonly GridRun[], durations: readonly (number | null)[]): number {
+  const longerAndLonger = (all: readonly (number | null)[]): number[] =>
+    all.filter((one) => one !== null).toSorted((a, b) => a - b);
+  const ended = longerAndLonger(durations.filter((_, at) => runs[at]?.endedAt !== null));
+  const known = ended.length > 0 ? ended : longerAndLonger(durations);
+  const most = known[Math.floor((known.length - 1) * MOST)] ?? 0;
   const longest = known.at(-1) ?? 0;
-  return median > 0 ? Math.min(longest, median * CUT) : longest;
+  return most > 0 ? Math.min(longest, most * CUT) : longest;
 }

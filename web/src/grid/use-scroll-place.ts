@@ -12,6 +12,8 @@ export function useScrollPlace(
   scroller: { readonly current: HTMLDivElement | null },
   runs: readonly GridRun[],
   columnPx: number,
+  /** Room after the newest column, px. */
+  rest: number,
 ): void {
   const wasAtEnd = useRef(true);
   const last = useRef<{ readonly runs: readonly GridRun[]; readonly columnPx: number } | null>(null);
@@ -37,5 +39,5 @@ export function useScrollPlace(
     const oldest = before.runs[0]?.key;
     const added = runs[0]?.key === oldest ? 0 : runs.findIndex((run) => run.key === oldest);
     if (added > 0) element.scrollLeft += added * columnPx;
-  }, [scroller, runs, columnPx]);
+  }, [scroller, runs, columnPx, rest]);
 }

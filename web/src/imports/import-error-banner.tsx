@@ -1,6 +1,7 @@
 import { useImportErrors } from "../api/queries.ts";
 import { Link } from "../routing/link.tsx";
 import { Banner } from "../ui/banner.tsx";
+import { placeInWords } from "./place.ts";
 
 /** Says that files do not load, which, and leads to the text of the error. */
 export function ImportErrorBanner() {
@@ -15,7 +16,7 @@ export function ImportErrorBanner() {
       </strong>
       <Link to={{ page: "import-errors", file: first.file }}>
         {first.file}
-        {first.line === null ? "" : `, line ${first.line}`}
+        {placeInWords(first)}
       </Link>
       {rest > 0 && (
         <>

@@ -49,11 +49,9 @@ function ErrorCard({ error, open }: { readonly error: ImportError; readonly open
       }}
     >
       <summary>
-        <code className="file">
-          {error.file}
-          {error.line === null ? "" : `:${error.line}`}
-        </code>
-        <span className="first-line">{error.message.split("\n", 1)[0]}</span>
+        <code className="file">{error.file}</code>
+        <span className="first-line">{headlineOf(error)}</span>
+        {placeOf(error) !== error.file && <code className="soft small">{placeOf(error)}</code>}
         <span className="soft small">
           tried <Relative at={Date.parse(error.checkedAt)} />
         </span>
@@ -82,10 +80,21 @@ function ErrorCard({ error, open }: { readonly error: ImportError; readonly open
   );
 }
 
+/** Where it is, which may be in a module that the file imports. */
+function placeOf({ file, place }: ImportError): string {
+  return place === null ? file : `${place.file}:${place.line}`;
+}
+
+/** Without the place, which stands beside it. */
+function headlineOf(error: ImportError): string {
+  const line = error.message.split("\n", 1)[0]!;
+  const place = `${placeOf(error)}: `;
+  return line.startsWith(place) ? line.slice(place.length) : line;
+}
+
 /** As one would send it to somebody. */
 function textOf(error: ImportError): string {
-  const place = error.line === null ? error.file : `${error.file}:${error.line}`;
-  return `${place}\n${error.stack === null ? error.message : withStack(error.message, error.stack)}`;
+  return `${error.file}\n${error.stack === null ? error.message : withStack(error.message, error.stack)}`;
 }
 
 /** Stacks usually begin with the message. */

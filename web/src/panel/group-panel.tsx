@@ -10,6 +10,7 @@ import { TASK_LOOK } from "../states/tables.ts";
 import { formatRunDate } from "../time/format.ts";
 import { useZone } from "../time/zone.tsx";
 import { Notice } from "../ui/notice.tsx";
+import { Named } from "./names.tsx";
 import { PanelHead } from "./panel-head.tsx";
 
 interface Props {
@@ -46,7 +47,7 @@ export function GroupPanel({ dag, groupId, runId, view }: Props) {
   const folded = isFolded ? view.folded.filter((one) => one !== groupId) : [...view.folded, groupId];
   return (
     <>
-      <PanelHead dagId={dag.dagId} view={view} title={group.label === "" ? groupId : group.label} />
+      <PanelHead dagId={dag.dagId} view={view} title={<Named id={groupId} label={group.label} />} />
       <p className="state-line">
         {run !== undefined && <StateWord look={TASK_LOOK[loudest([...states.values()]) ?? "none"]} />}
         <span className="soft">

@@ -11,7 +11,7 @@ export function NextRuns({ dagId, paused }: { readonly dagId: string; readonly p
   return (
     <section aria-label="Coming runs">
       <h3>Coming runs{paused ? ", once it is switched on" : ""}</h3>
-      <table className="mini">
+      <table className="mini coming">
         <thead>
           <tr>
             <th scope="col">Due</th>
@@ -30,11 +30,26 @@ export function NextRuns({ dagId, paused }: { readonly dagId: string; readonly p
               <td className="soft">
                 <Relative at={Date.parse(run.dueAt)} />
               </td>
-              <td>{formatInterval(Date.parse(run.interval.start), Date.parse(run.interval.end), zone)}</td>
+              <td>
+                <About
+                  text={formatInterval(Date.parse(run.interval.start), Date.parse(run.interval.end), zone)}
+                />
+              </td>
             </tr>
           ))}
         </tbody>
       </table>
     </section>
+  );
+}
+
+/** Where there is no room it breaks between its ends, never within a date. */
+function About({ text }: { readonly text: string }) {
+  const [start = "", end] = text.split(" → ");
+  return (
+    <>
+      <span className="whole">{end === undefined ? start : `${start} →`}</span>{" "}
+      {end !== undefined && <span className="whole">{end}</span>}
+    </>
   );
 }

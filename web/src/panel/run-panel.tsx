@@ -1,3 +1,4 @@
+import type { ReactNode } from "react";
 import type { Cell, DagDetail, RunDetail } from "../../../api/contracts.ts";
 import { TASK_STATES, type TaskState } from "../../../core/states.ts";
 import { useRun } from "../api/queries.ts";
@@ -10,6 +11,7 @@ import { formatRunDate, formatInterval } from "../time/format.ts";
 import { Took, When } from "../time/when.tsx";
 import { useZone } from "../time/zone.tsx";
 import { Answer } from "../ui/answer.tsx";
+import { taskLabel } from "./names.tsx";
 import { PanelHead } from "./panel-head.tsx";
 import { RunTasks } from "./run-tasks.tsx";
 import { TemporalLink } from "./temporal-link.tsx";
@@ -57,14 +59,16 @@ function RunBody({
   const asked = new Set(run.cells.map((cell) => cell.taskId));
   const known = run.version === dag.version ? (dag.graph?.tasks ?? []) : [];
   const unasked = known.filter((task) => !asked.has(task.id)).length;
+  const why = run.state === "failed" && run.reason === null ? failureOf(dag, run, view) : null;
   const ownWait = run.waiting.find((one) => one.taskId === null);
   const conf = Object.keys(run.conf).length === 0 ? null : JSON.stringify(run.conf, null, 2);
   return (
     <>
       <p className="state-line">
         <StateWord look={look} />
-        <span className="soft">{run.state === "failed" && run.reason !== null ? "" : look.meaning}</span>
+        <span className="soft">{why === null && run.reason === null ? look.meaning : ""}</span>
       </p>
+      {why}
       {run.reason !== null && (
         <p className={run.state === "failed" ? "why bad" : "why"}>
           <strong>{run.state === "failed" ? "Why it failed: " : "Why: "}</strong>
@@ -114,7 +118,7 @@ function RunBody({
         </dd>
       </dl>
       <TaskTally cells={run.cells} unasked={unasked} />
-      {view.show !== "details" && <TasksToSee run={run} view={view} />}
+      {view.show !== "details" && <TasksToSee dag={dag} run={run} view={view} />}
       {conf !== null && (
         <>
           <h3>Conf</h3>
@@ -142,8 +146,58 @@ function TaskTally({ cells, unasked }: { readonly cells: readonly Cell[]; readon
   );
 }
 
+/** More than these make no sentence. */
+const NAMED = 3;
+
+/** The tasks that failed, by name; null: none did, as far as is known. */
+function failureOf(dag: DagDetail, run: RunDetail, view: DagView): ReactNode {
+  const failed = run.cells.filter((cell) => cell.state === "failed");
+  if (failed.length === 0) return null;
+  return (
+    <p className="why bad">
+      <strong>Why it failed: </strong>
+      {failed.slice(0, NAMED).map((cell, at) => (
+        <span key={`${cell.taskId} ${cell.mapIndex}`}>
+          {at > 0 && ", "}
+          <CellLink dag={dag} cell={cell} view={view} />
+        </span>
+      ))}
+      {failed.length > NAMED && ` and ${failed.length - NAMED} more`} failed
+    </p>
+  );
+}
+
+function CellLink({
+  dag,
+  cell,
+  view,
+}: {
+  readonly dag: DagDetail;
+  readonly cell: Cell;
+  readonly view: DagView;
+}) {
+  const mapIndex = cell.mapIndex < 0 ? null : cell.mapIndex;
+  return (
+    <Link
+      to={dagPlace(dag.dagId, { ...view, taskId: cell.taskId, mapIndex, tryNumber: null })}
+      title={cell.taskId}
+    >
+      {taskLabel(dag.graph, cell.taskId)}
+      {mapIndex === null ? "" : `[${mapIndex}]`}
+    </Link>
+  );
+}
+
 /** The tasks that want eyes: failed ones first, then what runs or waits, with why. */
-function TasksToSee({ run, view }: { readonly run: RunDetail; readonly view: DagView }) {
+function TasksToSee({
+  dag,
+  run,
+  view,
+}: {
+  readonly dag: DagDetail;
+  readonly run: RunDetail;
+  readonly view: DagView;
+}) {
   const rank = (cell: Cell): number => (cell.state === "failed" ? 0 : UNDER_WAY.has(cell.state) ? 1 : 2);
   const cells = run.cells.filter((cell) => rank(cell) < 2).toSorted((a, b) => rank(a) - rank(b));
   if (cells.length === 0) return null;
@@ -151,13 +205,9 @@ function TasksToSee({ run, view }: { readonly run: RunDetail; readonly view: Dag
     <ul className="to-see" aria-label="Failed, running and waiting tasks">
       {cells.slice(0, SEEN).map((cell) => {
         const wait = run.waiting.find((one) => one.taskId === cell.taskId && one.mapIndex === cell.mapIndex);
-        const mapIndex = cell.mapIndex < 0 ? null : cell.mapIndex;
         return (
           <li key={`${cell.taskId} ${cell.mapIndex}`}>
-            <Link to={dagPlace(run.dagId, { ...view, taskId: cell.taskId, mapIndex, tryNumber: null })}>
-              {cell.taskId}
-              {mapIndex === null ? "" : `[${mapIndex}]`}
-            </Link>
+            <CellLink dag={dag} cell={cell} view={view} />
             <StateWord look={TASK_LOOK[cell.state]} />
             {wait !== undefined && <WaitingNote waiting={wait} />}
           </li>

@@ -5,6 +5,7 @@ import { dagPlace } from "../routing/use-route.ts";
 import { StateWord } from "../states/state-mark.tsx";
 import { TASK_LOOK } from "../states/tables.ts";
 import { Took, When } from "../time/when.tsx";
+import { taskLabel } from "./names.tsx";
 
 interface Props {
   readonly dag: DagDetail;
@@ -36,7 +37,7 @@ export function RunTasks({ dag, run, view }: Props) {
         </thead>
         <tbody>
           {cells.slice(0, MOST).map((cell) => (
-            <Row key={`${cell.taskId} ${cell.mapIndex}`} dagId={run.dagId} cell={cell} view={view} />
+            <Row key={`${cell.taskId} ${cell.mapIndex}`} dag={dag} cell={cell} view={view} />
           ))}
         </tbody>
       </table>
@@ -45,14 +46,17 @@ export function RunTasks({ dag, run, view }: Props) {
   );
 }
 
-function Row({ dagId, cell, view }: { readonly dagId: string; readonly cell: Cell; readonly view: DagView }) {
+function Row({ dag, cell, view }: { readonly dag: DagDetail; readonly cell: Cell; readonly view: DagView }) {
   const mapIndex = cell.mapIndex < 0 ? null : cell.mapIndex;
   const startedAt = cell.startedAt === null ? null : Date.parse(cell.startedAt);
   return (
     <tr>
       <th scope="row" className="clip">
-        <Link to={dagPlace(dagId, { ...view, taskId: cell.taskId, mapIndex, tryNumber: null })}>
-          {cell.taskId}
+        <Link
+          to={dagPlace(dag.dagId, { ...view, taskId: cell.taskId, mapIndex, tryNumber: null })}
+          title={cell.taskId}
+        >
+          {taskLabel(dag.graph, cell.taskId)}
           {mapIndex === null ? "" : `[${mapIndex}]`}
         </Link>
       </th>

@@ -5,6 +5,7 @@ import type { DagView } from "../routing/route.ts";
 import { dagPlace } from "../routing/use-route.ts";
 import { formatSetting } from "../time/format.ts";
 import { Notice } from "../ui/notice.tsx";
+import { Named, taskLabel } from "./names.tsx";
 import { PanelHead } from "./panel-head.tsx";
 
 interface Props {
@@ -18,7 +19,7 @@ export function TaskInfo({ dag, taskId, view }: Props) {
   const task = dag.graph?.tasks.find((one) => one.id === taskId);
   return (
     <>
-      <PanelHead dagId={dag.dagId} view={view} title={taskId} />
+      <PanelHead dagId={dag.dagId} view={view} title={<Named id={taskId} label={task?.label} />} />
       {task === undefined ? (
         <Notice title="Not in the current version">
           Pick a cell of an older run to see what this task did.
@@ -49,11 +50,11 @@ export function TaskFacts({
     <dl className="facts">
       <dt>After</dt>
       <dd>
-        <TaskLinks dagId={dag.dagId} ids={upstream} view={view} />
+        <TaskLinks dag={dag} ids={upstream} view={view} />
       </dd>
       <dt>Before</dt>
       <dd>
-        <TaskLinks dagId={dag.dagId} ids={downstream} view={view} />
+        <TaskLinks dag={dag} ids={downstream} view={view} />
       </dd>
       <dt>Trigger rule</dt>
       <dd>{task.triggerRule.replaceAll("_", " ")}</dd>
@@ -80,11 +81,11 @@ function retriesInWords(task: GraphTask): string {
 }
 
 function TaskLinks({
-  dagId,
+  dag,
   ids,
   view,
 }: {
-  readonly dagId: string;
+  readonly dag: DagDetail;
   readonly ids: readonly string[];
   readonly view: DagView;
 }) {
@@ -94,7 +95,9 @@ function TaskLinks({
       {ids.map((id, at) => (
         <span key={id}>
           {at > 0 && ", "}
-          <Link to={dagPlace(dagId, { ...view, taskId: id, mapIndex: null, tryNumber: null })}>{id}</Link>
+          <Link to={dagPlace(dag.dagId, { ...view, taskId: id, mapIndex: null, tryNumber: null })} title={id}>
+            {taskLabel(dag.graph, id)}
+          </Link>
         </span>
       ))}
     </>

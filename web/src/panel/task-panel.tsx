@@ -11,6 +11,7 @@ import { formatRunDate } from "../time/format.ts";
 import { useZone } from "../time/zone.tsx";
 import { Answer } from "../ui/answer.tsx";
 import { MapPicker } from "./map-picker.tsx";
+import { Named } from "./names.tsx";
 import { PanelHead } from "./panel-head.tsx";
 import { TaskFacts } from "./task-info.tsx";
 import { TemporalLink } from "./temporal-link.tsx";
@@ -38,7 +39,11 @@ export function TaskPanel({ dag, runId, taskId, view }: Props) {
   const runTitle = run === undefined ? runId : formatRunDate(Date.parse(run.logicalDate), zone);
   return (
     <>
-      <PanelHead dagId={dag.dagId} view={view} title={mapIndex === null ? taskId : `${taskId}[${mapIndex}]`}>
+      <PanelHead
+        dagId={dag.dagId}
+        view={view}
+        title={<Named id={taskId} label={task?.label} mapIndex={mapIndex} />}
+      >
         {run !== undefined && <TemporalLink url={run.temporalUrl} />}
       </PanelHead>
       <p className="state-line">

@@ -54,7 +54,7 @@ function ErrorBlock({ error }: { readonly error: NonNullable<Try["error"]> }) {
   return (
     <section className="error-block" aria-label="Error">
       <p>
-        <strong>{error.code}</strong>: {error.message}
+        <strong>{error.message}</strong> <code className="soft small">{error.code}</code>
       </p>
       {error.stack !== undefined && (
         <details>

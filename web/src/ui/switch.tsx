@@ -2,10 +2,12 @@ interface Props {
   readonly on: boolean;
   readonly label: string;
   readonly busy?: boolean;
+  /** Why it cannot be switched. */
+  readonly off?: string | undefined;
   readonly onChange: (on: boolean) => void;
 }
 
-export function Switch({ on, label, busy = false, onChange }: Props) {
+export function Switch({ on, label, busy = false, off, onChange }: Props) {
   return (
     <button
       type="button"
@@ -13,8 +15,8 @@ export function Switch({ on, label, busy = false, onChange }: Props) {
       className="switch"
       aria-checked={on}
       aria-label={label}
-      title={label}
-      disabled={busy}
+      title={off ?? label}
+      disabled={busy || off !== undefined}
       onClick={() => onChange(!on)}
     />
   );
