@@ -1,4 +1,5 @@
 /** One try of a body in this process: time-out, stop, log. */
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { BodyContext, BodyOutcome, LogLine } from "../core/body.ts";
 import { makeContext } from "./context.ts";
 import { outcomeOf, outcomeOfReturn } from "./outcome.ts";
@@ -23,6 +24,18 @@ export interface RunningTry {
   stop(reason: string): void;
 }
 
+/** The try that the running code is part of: its body, and all timers and callbacks of it. */
+interface Scope {
+  readonly log: LocalTry["log"];
+  /** Ends it, whatever its body still does; false: it has ended. */
+  readonly end: (outcome: BodyOutcome) => boolean;
+}
+
+const scopes = new AsyncLocalStorage<Scope>();
+
+/** For whoever guards the process against what bodies do to it. */
+export const currentTry = (): Scope | undefined => scopes.getStore();
+
 export function startTry(given: LocalTry): RunningTry {
   const controller = new AbortController();
   let stopped: BodyOutcome | undefined;
@@ -43,9 +56,19 @@ export function startTry(given: LocalTry): RunningTry {
     halt({ kind: "timed_out", error: { code: "execution_timeout", message, retryable: true } }, message);
   }
 
+  let isOver = false;
+  const end = (outcome: BodyOutcome): boolean => {
+    if (isOver) return false;
+    halt(outcome, "message" in outcome ? outcome.message : "the try has ended");
+    giveUp(outcome);
+    return true;
+  };
   // What the body does after it was told to stop no longer counts.
-  const ended = callBody(given, controller.signal).then((outcome) => stopped ?? outcome);
+  const ended = scopes
+    .run({ log: given.log, end }, () => callBody(given, controller.signal))
+    .then((outcome) => stopped ?? outcome);
   const outcome = Promise.race([ended, leftBehind]).finally(() => {
+    isOver = true;
     clearTimeout(limit);
     clearTimeout(grace);
   });

@@ -123,8 +123,15 @@ interface Rule {
 const TEXT_RULES = ["pattern", "format", "allOf", "contentEncoding"];
 const RULES = [
   ...TEXT_RULES,
-  ...["minLength", "maxLength", "minItems", "maxItems"],
-  ...["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"],
+  "minLength",
+  "maxLength",
+  "minimum",
+  "maximum",
+  "exclusiveMinimum",
+  "exclusiveMaximum",
+  "multipleOf",
+  "minItems",
+  "maxItems",
 ];
 
 /**

@@ -5,14 +5,24 @@ import { renderTask, runTask } from "../authoring/local-task.ts";
 import type { Dag } from "../authoring/collect.ts";
 import { dsOf, parseInstant } from "../core/calendar/dates.ts";
 import { boundaries } from "../core/calendar/timetable.ts";
+import { Refused } from "../core/errors.ts";
 import type { SerialGraph } from "../core/graph.ts";
+import { paramErrorsText } from "../core/params.ts";
 import { readConfig } from "../platform/config.ts";
 import { maskOf, type Mask } from "../platform/mask.ts";
+import { checkParams } from "../platform/params.ts";
 import { loadDag, ownFrames } from "./dag-files.ts";
+import { guarded } from "./local-guard.ts";
 import type { LocalFlags, TaskFlags } from "./local.ts";
 import { jsonObject } from "./read.ts";
 
-export async function testDag(file: string, flags: LocalFlags): Promise<void> {
+export const testDag = (file: string, flags: LocalFlags) => guarded(() => dagTested(file, flags));
+export const testTask = (file: string, taskId: string, flags: TaskFlags) =>
+  guarded(() => taskTested(file, taskId, flags));
+export const renderTemplates = (file: string, taskId: string, flags: Omit<TaskFlags, "input">) =>
+  guarded(() => templatesRendered(file, taskId, flags));
+
+async function dagTested(file: string, flags: LocalFlags): Promise<void> {
   const { dag, given, mask } = await local(file, flags);
   const quiet = flags.output === "json";
   const run = await runDag(dag, {
@@ -21,7 +31,7 @@ export async function testDag(file: string, flags: LocalFlags): Promise<void> {
       quiet ? undefined : printLines(`${taskId.padEnd(16)} ${level.padEnd(5)} `, mask(text)),
     onState: (taskId, state) => (quiet ? undefined : console.log(`${taskId.padEnd(16)} → ${state}`)),
   });
-  if (quiet) console.log(JSON.stringify(run, null, 2));
+  if (quiet) console.log(jsonOf(run, mask));
   else {
     console.log();
     for (const [taskId, { output }] of Object.entries(run.tasks)) {
@@ -35,6 +45,10 @@ export async function testDag(file: string, flags: LocalFlags): Promise<void> {
   if (run.state !== "success") process.exitCode = 1;
 }
 
+/** Texts are masked as they are: in JSON a secret with a quote reads otherwise. */
+const jsonOf = (value: unknown, mask: Mask): string =>
+  JSON.stringify(value, (_key, part: unknown) => (typeof part === "string" ? mask(part) : part), 2);
+
 /** A text of several lines stands below its first one. */
 function printLines(head: string, text: string): void {
   console.log(head + text.split("\n").join(`\n${" ".repeat(head.length)}`));
@@ -47,7 +61,7 @@ const short = (text: string): string =>
     ? text
     : `${text.slice(0, SHOWN)}… (${text.length} characters; all of it by --output json)`;
 
-export async function testTask(file: string, taskId: string, flags: TaskFlags): Promise<void> {
+async function taskTested(file: string, taskId: string, flags: TaskFlags): Promise<void> {
   const { dag, given, mask } = await local(file, flags);
   const quiet = flags.output === "json";
   const tried = await runTask(dag, taskId, {
@@ -56,9 +70,9 @@ export async function testTask(file: string, taskId: string, flags: TaskFlags): 
     try: flags.try,
     log: (_task, { level, text }) => (quiet ? undefined : printLines(`${level.padEnd(5)} `, mask(text))),
   });
-  if (quiet) console.log(JSON.stringify(tried, null, 2));
+  if (quiet) console.log(jsonOf(tried, mask));
   else {
-    if (tried.output !== undefined) console.log(JSON.stringify(tried.output, null, 2));
+    if (tried.output !== undefined) console.log(jsonOf(tried.output, mask));
     if (tried.error !== null) console.log(`\n${mask(ownFrames(tried.error))}`);
     const why = tried.message === null ? "" : `: ${mask(tried.message)}`;
     console.log(`\n${taskId} of ${tried.dagId} ${tried.runId}: ${tried.state}${why}`);
@@ -66,7 +80,7 @@ export async function testTask(file: string, taskId: string, flags: TaskFlags): 
   if (tried.state !== "success" && tried.state !== "skipped") process.exitCode = 1;
 }
 
-export async function renderTemplates(
+async function templatesRendered(
   file: string,
   taskId: string,
   flags: Omit<TaskFlags, "input">,
@@ -87,6 +101,7 @@ async function local(file: string, flags: LocalFlags) {
   const dag: Dag = await loadDag(config, file, flags.dag);
   const conf = jsonObject("--conf", flags.conf);
   // As at a trigger: refused once, not by each task.
+  checkConf(dag.graph, conf);
   await dag.readParams(conf);
   const mask: Mask = maskOf(config.connections);
   const { zone } = dag.graph;
@@ -98,6 +113,16 @@ async function local(file: string, flags: LocalFlags) {
     now,
   };
   return { dag, given, mask };
+}
+
+/** What the schema alone refuses: `z.coerce` would take in this process what no trigger brings to a body. */
+function checkConf({ dagId, params }: SerialGraph, conf: Readonly<Record<string, unknown>>): void {
+  const errors = params === null ? [] : checkParams(params, conf);
+  if (errors.length === 0) return;
+  throw new Refused(
+    "bad_params",
+    `conf does not fit the params of dag "${dagId}": ${paramErrorsText(errors)}`,
+  );
 }
 
 /** A day stands for the first interval that starts on it; where there is none, and for an instant, it is the instant. */

@@ -75,4 +75,67 @@ describe("C1: meridian dags test", () => {
     expect(broken.err).toMatch(/^error: .*one\.ts could not be imported: Error: not today/);
     expect(broken.err).not.toContain("node_modules");
   });
+
+  it("a body that ends the process, or throws where nobody waits, fails its own task and never turns the test green", async () => {
+    const text = `const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
+    dag("one", { schedule: null }, () => {
+      task("exit", () => { process.exit(0); });
+      task("exit_later", async () => { setTimeout(() => process.exit(0), 10); await sleep(200); });
+      task("stray", async () => { setTimeout(() => { throw new Error("nobody waits"); }, 10); await sleep(200); });
+      task("rejected", async () => { void Promise.reject(new Error("dropped")); await sleep(50); return 1; });
+      task("good", async () => { await sleep(300); return 2; });
+    });`;
+    const { code, out } = await test(text, ["--output", "json"]);
+    expect(code).toBe(1);
+    const { tasks } = JSON.parse(out) as {
+      tasks: Record<string, { state: string; error: { code: string } | null; log: { text: string }[] }>;
+    };
+    const ends = Object.entries(tasks).map(([id, { state, error }]) => [id, state, error?.code ?? null]);
+    expect(ends).toEqual([
+      ["exit", "failed", "process_exit"],
+      ["exit_later", "failed", "process_exit"],
+      ["stray", "failed", "uncaught_exception"],
+      ["rejected", "success", null],
+      ["good", "success", null],
+    ]);
+    expect(tasks["rejected"]!.log[0]!.text).toContain("dropped");
+  });
+
+  it("a file that ends the process is no green test either, nor a body that can never end", async () => {
+    const made = 'dag("one", { schedule: null }, () => { task("a", () => new Promise(() => {})); });';
+    const ended = await test(`process.exit(0);\n${made}`);
+    expect([ended.code, ended.err]).toEqual([
+      1,
+      expect.stringContaining("called process.exit(0) while it was imported"),
+    ]);
+    const endless = await test(made);
+    expect([endless.code, endless.err]).toEqual([
+      1,
+      expect.stringContaining("a promise that nobody resolves"),
+    ]);
+  });
+
+  it("what a body leaves open does not hold the command for ever", async () => {
+    const { code, out, err } = await test(
+      'dag("one", { schedule: null }, () => { task("a", () => { setInterval(() => {}, 1000); return 1; }); });',
+    );
+    expect(out).toContain("success");
+    expect(err).toContain("something is still open");
+    expect(code).toBe(0);
+  });
+
+  it("--conf is refused as a trigger would refuse it; JSON hides what is secret too", async () => {
+    const text = `import { z } from "zod";
+    dag("one", { schedule: null, params: z.object({ n: z.coerce.number().default(1) }) }, ({ task }) => {
+      task("a", ({ connection, log }) => { log.info(connection("shop")); return connection("shop"); });
+    });`;
+    const refused = await test(text, ["--conf", '{"n":"5"}']);
+    expect([refused.code, refused.err]).toEqual([
+      4,
+      expect.stringContaining("n: Invalid input: expected number"),
+    ]);
+    const { out } = await test(text, ["--output", "json"], { MERIDIAN_CONN_SHOP: 'sesame-"opens"' });
+    expect(JSON.parse(out)).toMatchObject({ tasks: { a: { output: "***" } } });
+    expect(out).not.toContain("sesame");
+  });
 });
