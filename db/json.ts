@@ -20,4 +20,9 @@ function cleaned(text: string): string {
   );
 }
 
+/** Rows with their outputs as JSON text: within a value of jsonb an object would lose the order of its keys. */
+export function withOutputText<R extends { readonly output: unknown }>(rows: readonly R[]) {
+  return rows.map((row) => ({ ...row, output: row.output === null ? null : JSON.stringify(row.output) }));
+}
+
 const UNSTORABLE = /(\\+)u(?:0000|d[89a-f][0-9a-f]{2})/g;

@@ -2,7 +2,7 @@ import type { SerialGraph } from "../core/graph.ts";
 import type { RunProgress } from "../core/run.ts";
 import type { RunState, RunType } from "../core/states.ts";
 import type { Db } from "./connection.ts";
-import { storableJson } from "./json.ts";
+import { storableJson, withOutputText } from "./json.ts";
 import type { RecordRow } from "./pools/advance.ts";
 
 export interface RunRow {
@@ -34,8 +34,13 @@ export interface CloseRun {
 
 /** Runs end; idempotent. True when another run of one of their DAGs waits for the place. */
 export async function closeRuns(db: Db, closing: readonly CloseRun[]): Promise<boolean> {
+  const rowOf = ({ progress, records, ...close }: CloseRun) => ({
+    ...close,
+    records: withOutputText(records),
+    run_state: progress,
+  });
   const { rows } = await db.query<{ waits: boolean }>("select app.close_runs($1) as waits", [
-    storableJson(closing.map(({ progress, ...close }) => ({ ...close, run_state: progress }))),
+    storableJson(closing.map(rowOf)),
   ]);
   return rows[0]!.waits;
 }

@@ -1,7 +1,7 @@
 import type { StoredValue } from "../core/body.ts";
 import type { TryState } from "../core/states.ts";
 import type { Db } from "./connection.ts";
-import { storableJson } from "./json.ts";
+import { storableJson, withOutputText } from "./json.ts";
 
 interface TryKey {
   readonly run: number;
@@ -62,12 +62,12 @@ export async function recordTries(
   next: readonly NextRow[] = [],
 ): Promise<Recorded> {
   const { rows } = await db.query<{
-    inputs: [number, string, number, number, string, unknown, StoredValue | null][];
+    inputs: [number, string, number, number, string, string | null, StoredValue | null][];
     grants: [number, string][];
     waiting: boolean;
   }>("select * from app.record_tries($1, $2, $3)", [
     JSON.stringify(started),
-    storableJson(ended),
+    storableJson(withOutputText(ended)),
     JSON.stringify(next),
   ]);
   const { inputs, grants, waiting } = rows[0]!;
@@ -80,7 +80,7 @@ export async function recordTries(
       map_index,
       try: number,
       name,
-      output,
+      output: output === null ? null : (JSON.parse(output) as unknown),
       stored,
     })),
   };

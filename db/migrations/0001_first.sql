@@ -128,7 +128,7 @@ create table app.task_try (
   started_at timestamptz,
   ended_at   timestamptz,
   error      jsonb,                                -- {code, message, stack?}
-  output     jsonb,
+  output     json,                                 -- to the letter: jsonb would sort the keys of its objects
   stored     jsonb,                                -- {key, bytes}: a large output, in the object store
   primary key (run, task_id, map_index, try)
 ) partition by range (run);

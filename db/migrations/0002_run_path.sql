@@ -1,5 +1,6 @@
 -- The path of a run: each function is one round trip and carries all that its caller has in hand.
 
+-- Outputs come and go as texts of JSON, for their keys to keep their order.
 -- What runs decided: events, tries, cells; the slots of ended tries come back. The run's word is final for a try.
 create function app.settle(p jsonb) returns void language plpgsql as $$
 begin
@@ -12,8 +13,8 @@ begin
   on conflict do nothing;
 
   insert into app.task_try as t (run, task_id, map_index, try, state, ended_at, error, output)
-  select r.run, r.task_id, r.map_index, r.try, r.try_state, app.now(), r.error, r.output
-  from jsonb_to_recordset(p) as r(run bigint, task_id text, map_index integer, try integer, try_state text, error jsonb, output jsonb)
+  select r.run, r.task_id, r.map_index, r.try, r.try_state, app.now(), r.error, r.output::json
+  from jsonb_to_recordset(p) as r(run bigint, task_id text, map_index integer, try integer, try_state text, error jsonb, output text)
   where r.try_state is not null
   order by r.run, r.task_id, r.map_index, r.try
   on conflict on constraint task_try_pkey do update
@@ -168,8 +169,8 @@ begin
     set state = excluded.state, try = excluded.try, phase = 1, started_at = excluded.started_at, ended_at = null
     where (excluded.try, excluded.phase) > (c.try, c.phase);
 
-  update app.task_try as t set state = e.state, ended_at = e.at, error = e.error, output = coalesce(e.output, t.output)
-  from jsonb_to_recordset(p_ended) as e(run bigint, task_id text, map_index integer, try integer, state text, at timestamptz, error jsonb, output jsonb)
+  update app.task_try as t set state = e.state, ended_at = e.at, error = e.error, output = coalesce(e.output::json, t.output)
+  from jsonb_to_recordset(p_ended) as e(run bigint, task_id text, map_index integer, try integer, state text, at timestamptz, error jsonb, output text)
   where t.run = e.run and t.task_id = e.task_id and t.map_index = e.map_index and t.try = e.try and t.state = 'running';
 
   -- Only what the run will certainly decide the same way; a failure may become a retry.
@@ -215,7 +216,7 @@ begin
   end if;
 
   return query
-  select coalesce(jsonb_agg(jsonb_build_array(s.run, s.task_id, s.map_index, s.try, i.key, o.output, o.stored)), '[]'),
+  select coalesce(jsonb_agg(jsonb_build_array(s.run, s.task_id, s.map_index, s.try, i.key, o.output::text, o.stored)), '[]'),
          coalesce((select jsonb_agg(jsonb_build_array(q.run, q.task_id))
                    from jsonb_to_recordset(v_requests) as q(run bigint, task_id text)
                    join app.lease l on l.run = q.run and l.task_id = q.task_id and l.map_index = -1 and l.try = 1

@@ -1,6 +1,6 @@
 import type { TaskState, TryState } from "../../core/states.ts";
 import type { Db } from "../connection.ts";
-import { storableJson } from "../json.ts";
+import { storableJson, withOutputText } from "../json.ts";
 
 /** A decision of a run, as `app.settle` takes it. */
 export interface RecordRow {
@@ -52,7 +52,7 @@ export async function advance(
 ): Promise<Advanced> {
   const { rows } = await db.query<{ undecided: boolean; grants: [number, string, number, number][] }>(
     "select * from app.advance($1, $2, $3)",
-    [runs, storableJson(records), JSON.stringify(requests)],
+    [runs, storableJson(withOutputText(records)), JSON.stringify(requests)],
   );
   const row = rows[0]!;
   return {

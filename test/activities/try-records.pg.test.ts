@@ -2,6 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { TryRecords } from "../../activities/try-records.ts";
 import { isAway } from "../../db/connection.ts";
+import { advance } from "../../db/pools/advance.ts";
+import { recordTries } from "../../db/tries.ts";
 import { createPool } from "../../platform/pg.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
@@ -124,6 +126,29 @@ describe("B7: the record buffer", () => {
     expect([await states("c"), await states("d")]).toEqual([["1 success"], ["1 running"]]);
     await records.ended(end("d"), []);
     expect(await states("d")).toEqual(["1 success"]);
+  });
+
+  it("K58: an output's keys keep their order, in the database and at consumers", async () => {
+    const records = new TryRecords(
+      db.pool,
+      () => undefined,
+      () => undefined,
+    );
+    const output = { zeta: 1, b: { "10": 1, y: [{ q: 1, a: "\\u0000" }], c: 2 }, alpha: null };
+    const text = JSON.stringify(output);
+    await records.started(start("ordered"));
+    await records.ended(end("ordered", 1, output), []);
+    await advance(db.pool, [], [{ ...end("settled", 1, output), seq: 1, try_state: "success" }], []);
+    for (const task of ["ordered", "settled"]) {
+      const { rows } = await db.pool.query<{ output: unknown }>(
+        "select output from app.task_try where run = $1 and task_id = $2",
+        [RUN, task],
+      );
+      expect(rows.map((row) => JSON.stringify(row.output))).toEqual([text]);
+      const reader = `reads_${task}`;
+      const { inputs } = await recordTries(db.pool, [{ ...start(reader), inputs: { value: task } }], []);
+      expect(inputs.map((input) => JSON.stringify(input.output))).toEqual([text]);
+    }
   });
 
   it("an output that is stored already is kept", async () => {
