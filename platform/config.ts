@@ -312,7 +312,7 @@ export function settingsInForce(
       problem: "problem" in result ? result.problem : null,
     };
   });
-  for (const [name, value] of Object.entries(env).sort()) {
+  for (const [name, value] of Object.entries(env).toSorted(([a], [b]) => (a < b ? -1 : 1))) {
     if (value === undefined) continue;
     const problem = isConnection(name) ? null : nameProblem(name, NAMES);
     if (!isConnection(name) && problem === null) continue;

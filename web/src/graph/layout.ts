@@ -12,7 +12,7 @@ export interface Placed {
   readonly height: number;
 }
 
-export interface Routed extends Link {
+interface Routed extends Link {
   /** Points of the whole picture that it goes through, so that it passes by what it skips. */
   readonly way: readonly Spot[];
 }
