@@ -6,6 +6,7 @@ import { didYouMean } from "../core/suggest.ts";
 import { checkAcyclic } from "./cycle.ts";
 import { addGroupEdges, holds, type GroupEdge } from "./group-edges.ts";
 import { DAG_OPTIONS, GROUP_OPTIONS, readOptions, TASK_DEFAULTS, TASK_OPTIONS, within } from "./options.ts";
+import { toOutput } from "./output.ts";
 import { paramsOf, type Params } from "./params.ts";
 import { makeRef, refIn, type Node } from "./ref.ts";
 import type { Dag, OpenDag } from "./registry.ts";
@@ -86,10 +87,10 @@ export class Builder implements OpenDag {
     }
     const values = readTaskOptions(options, this.#around.defaults, where);
     const inputs = Object.fromEntries(
-      Object.entries(values.inputs).map(([name, ref]) => [
-        name,
-        this.#taskOf(ref, `${where}: input "${name}"`, "inputs: { rows }"),
-      ]),
+      Object.entries(values.inputs).map(([name, ref]) => {
+        checkInputName(name, where);
+        return [name, this.#taskOf(ref, `${where}: input "${name}"`, "inputs: { rows }")];
+      }),
     );
     const after = values.after.map((ref) => this.#nodeOf(ref, `${where}: option "after"`, "after: [rows]"));
     const templates = within(`${where}: option "templates"`, () =>
@@ -258,6 +259,17 @@ export class Builder implements OpenDag {
     }
     return target.node;
   }
+}
+
+/** It names where an object comes from, and would be no input of the body. The database takes what `toOutput` takes. */
+function checkInputName(name: string, where: string): void {
+  const checked = toOutput(name, undefined, `the name of input ${JSON.stringify(name)}`);
+  if (!checked.ok) throw new DefinitionError("bad_option", `${where}: ${checked.error.message}`);
+  if (name !== "__proto__") return;
+  throw new DefinitionError(
+    "bad_option",
+    `${where}: input "__proto__" cannot be called so; give it another name`,
+  );
 }
 
 function readDagOptions(options: unknown, where: string) {

@@ -10,6 +10,7 @@ import type { DraftGroup, DraftTask } from "./builder.ts";
 import { DURATION_RULE, parseDuration } from "./duration.ts";
 import { within } from "./options.ts";
 import type { DAG_OPTIONS, Values } from "./options.ts";
+import { toOutput } from "./output.ts";
 import type { Params } from "./params.ts";
 import { show } from "./show.ts";
 import type { DateInput } from "./types.ts";
@@ -32,7 +33,7 @@ export function serialise(
   }
   const serial = tasks.map(serialTask);
   checkSize(serial);
-  return {
+  const graph: SerialGraph = {
     format: GRAPH_FORMAT,
     dagId,
     description: options.description,
@@ -49,6 +50,19 @@ export function serialise(
     groups: groups.map(serialGroup),
     tasks: serial,
   };
+  const { tasks: _, groups: __, ...own } = graph;
+  checkTexts("", own);
+  for (const group of graph.groups) checkTexts(`group "${group.id}": `, group);
+  for (const task of graph.tasks) checkTexts(`task "${task.id}": `, task);
+  return graph;
+}
+
+/** What PostgreSQL would refuse, with the path to it. */
+function checkTexts(where: string, part: object): void {
+  for (const [option, value] of Object.entries(part)) {
+    const checked = toOutput(value, undefined, `option "${option}"`);
+    if (!checked.ok) throw new DefinitionError("bad_option", `${where}${checked.error.message}`);
+  }
 }
 
 /** A run keeps its tasks in Temporal's history, which takes 2 MB at a time. */

@@ -64,16 +64,24 @@ export interface TemplateRules {
 /** Renders what `compileTemplate` has checked: the same shape, its texts rendered. */
 export type Render = (values: TemplateValues) => unknown;
 
+/** Deeper ones, and what contains itself, are refused before they exhaust the stack. */
+const DEEPEST = 100;
+
 /** `where`: the path so far, for messages. Throws a DefinitionError on a name or a syntax that does not exist. */
-export function compileTemplate(value: unknown, rules: TemplateRules, where: string): Render {
+export function compileTemplate(value: unknown, rules: TemplateRules, where: string, depth = 0): Render {
   if (typeof value === "string") return compileText(value, rules, where);
+  if (depth > DEEPEST) {
+    const start = where.slice(0, 60);
+    throw wrong(`${start}…`, `nested deeper than ${DEEPEST} levels; does it contain itself?`);
+  }
   if (Array.isArray(value)) {
-    const items = value.map((item, i) => compileTemplate(item, rules, `${where}[${i}]`));
+    const items = value.map((item, i) => compileTemplate(item, rules, `${where}[${i}]`, depth + 1));
     return (values) => items.map((render) => render(values));
   }
   if (isPlainObject(value)) {
     const members = Object.entries(value).map(
-      ([key, item]) => [key, compileTemplate(item, rules, where === "" ? key : `${where}.${key}`)] as const,
+      ([key, item]) =>
+        [key, compileTemplate(item, rules, where === "" ? key : `${where}.${key}`, depth + 1)] as const,
     );
     return (values) => Object.fromEntries(members.map(([key, render]) => [key, render(values)]));
   }
