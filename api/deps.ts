@@ -38,7 +38,7 @@ export interface AppDeps {
 export interface ApiEnv {
   Variables: {
     who: string;
-    /** When the request's idempotency key was first seen, and whether an earlier holder never answered. */
-    claim: { readonly at: number; readonly retaken: boolean } | undefined;
+    /** The request's idempotency key, of this caller, and when it was first seen, epoch ms. */
+    claim: { readonly key: string; readonly at: number } | undefined;
   };
 }

@@ -11,6 +11,7 @@ export const KEY_HEADER = "Idempotency-Key";
 const KEY = /^[\x21-\x7e]{1,200}$/;
 /** Longer than any request takes; after it, a process that died with the key does not block it. */
 const LAPSE_MS = 60_000;
+const WRITE_REST_MS = 500;
 
 /**
  * The same key gets the same answer: the first request is done, its repeats are answered from the table. An answer
@@ -47,15 +48,36 @@ export const answerOnce = (db: Db) =>
         return new Response(JSON.stringify(body), { status, headers: { ...headers, "Content-Type": type } });
       }
       case "mine": {
-        c.set("claim", { at: claim.at, retaken: claim.retaken });
+        c.set("claim", { key, at: claim.at });
         await next();
-        if (c.res.status >= 500) return releaseKey(db, key);
+        const { status } = c.res;
+        if (status >= 500) return await untilDone(async () => await releaseKey(db, key));
         const text = await c.res.clone().text();
         const body: unknown = text === "" ? null : JSON.parse(text);
-        return storeAnswer(db, key, { fingerprint, status: c.res.status, body });
+        return await untilDone(async () => await storeAnswer(db, key, { fingerprint, status, body }));
       }
     }
   });
+
+/**
+ * What was done is answered, though the database went away with the last word: that is tried again behind the answer,
+ * for as long as the key blocks others.
+ */
+async function untilDone(write: () => Promise<void>): Promise<void> {
+  const again = async (): Promise<void> => {
+    for (const until = Date.now() + LAPSE_MS; Date.now() < until;) {
+      await new Promise((resolve) => setTimeout(resolve, WRITE_REST_MS).unref());
+      if (await isDone(write)) return;
+    }
+  };
+  if (!(await isDone(write))) void again();
+}
+
+const isDone = async (write: () => Promise<void>): Promise<boolean> =>
+  await write().then(
+    () => true,
+    () => false,
+  );
 
 const otherRequest = (key: string): Conflict =>
   new Conflict("key_reused", `${KEY_HEADER} "${key}" belongs to another request: use a new one`);

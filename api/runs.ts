@@ -1,6 +1,6 @@
 import { createRoute, type z } from "@hono/zod-openapi";
-import { Conflict, MeridianError, NotFound } from "../core/errors.ts";
-import { runIdOf, workflowIdOf } from "../core/ids.ts";
+import { NotFound } from "../core/errors.ts";
+import { workflowIdOf } from "../core/ids.ts";
 import type { Db } from "../db/connection.ts";
 import { readDag } from "../db/read/dags.ts";
 import {
@@ -15,7 +15,7 @@ import {
   type RunRow,
 } from "../db/read/runs.ts";
 import { RunDetail, RunList, TriggeredRun } from "./contracts.ts";
-import type { ApiEnv, AppDeps } from "./deps.ts";
+import type { AppDeps } from "./deps.ts";
 import { noSuchDag } from "./grid.ts";
 import { DagPath, keyOf, namedRun, newRoutes, RunPath, RunQuery, TriggerBody } from "./requests.ts";
 import { cutPage, json, shapeCell, shapeRun, shapeWaiting, temporalUrl } from "./shape.ts";
@@ -69,11 +69,12 @@ export const runRoutes = (deps: AppDeps) => {
     .openapi(triggerRun, async (c) => {
       const { dagId } = c.req.valid("param");
       const { logicalDate, conf } = c.req.valid("json");
-      const run = await triggerOnce(deps, c.get("claim"), {
+      const run = await deps.client.trigger({
         dagId,
         logicalAt: logicalDate ?? null,
         conf: conf ?? {},
         who: c.get("who"),
+        once: c.get("claim"),
       });
       const body: TriggeredRun = {
         dagId,
@@ -126,27 +127,4 @@ export async function findRun(db: Db, dagId: string, runId: string): Promise<Run
   const row = await readRun(db, dagId, namedRun(runId));
   if (row === null) throw new NotFound("no_run", `dag "${dagId}" has no run "${runId}"`);
   return row;
-}
-
-type Trigger = Parameters<AppDeps["client"]["trigger"]>[0];
-
-/**
- * With an idempotency key and no date, "now" is the moment the key was first seen: if its holder died after making
- * the run, the request that takes the key over meets that run and answers with it instead of making a second one.
- */
-async function triggerOnce(
-  deps: AppDeps,
-  claim: ApiEnv["Variables"]["claim"],
-  request: Trigger,
-): Promise<{ runId: string; state: "queued" | "running" }> {
-  if (claim === undefined || request.logicalAt !== null) return deps.client.trigger(request);
-  try {
-    return await deps.client.trigger({ ...request, logicalAt: claim.at });
-  } catch (error) {
-    if (!(error instanceof Conflict || (error instanceof MeridianError && error.kind === "conflict")))
-      throw error;
-    if (!claim.retaken) return deps.client.trigger(request);
-    const row = await findRun(deps.db, request.dagId, runIdOf(claim.at));
-    return { runId: row.run_id, state: row.state === "queued" ? "queued" : "running" };
-  }
 }

@@ -8,7 +8,7 @@ import { paramErrorsText } from "../core/params.ts";
 import { didYouMean } from "../core/suggest.ts";
 import type { Pool } from "../db/connection.ts";
 import { dagIds, dagsOf, setPaused, type DagRow } from "../db/dag-rows.ts";
-import { createRuns, type CreatedRun, type NewRun } from "../db/runs.ts";
+import { createRuns, runState, type CreatedRun, type NewRun } from "../db/runs.ts";
 import type { LoadedVersion } from "../db/versions.ts";
 import { checkParams } from "../platform/params.ts";
 import { firstOf, newRun, type RunFacts } from "./opening.ts";
@@ -53,6 +53,8 @@ export function createClient(deps: ClientDeps): MeridianClient {
       checkDate(request.logicalAt);
       const dag = await existing(deps.pool, dags, request.dagId);
       const { row, toStart } = await create(deps, making, dag, request);
+      // One that was made before is started by whoever made it, or by the outbox.
+      if (toStart === null) return triggered(row, (await runState(deps.pool, row.run)) !== "queued");
       return triggered(row, row.granted && (await started(deps, toStart)));
     },
     async pause(dagId, who, reason) {
@@ -108,7 +110,7 @@ async function create(
   making: Batcher<NewRun, CreatedRun>,
   dag: DagRow,
   request: TriggerRequest,
-): Promise<{ row: CreatedRun; toStart: RunToStart }> {
+): Promise<{ row: CreatedRun; toStart: RunToStart | null }> {
   if (!dag.active || dag.version === null) {
     throw new Refused(
       "inactive_dag",
@@ -117,7 +119,8 @@ async function create(
   }
   const version = await deps.starter.versions.load(dag.version);
   checkConf(dag.dag_id, version.params, request.conf);
-  let logicalAt = request.logicalAt ?? moment(dag, deps.clock());
+  // With a key the moments are tried in the same order each time, so that its run is met before a free one.
+  let logicalAt = request.logicalAt ?? moment(dag, request.once?.at ?? deps.clock());
   for (; ; logicalAt = moment(dag, logicalAt + 1)) {
     const { startAt, endAt } = intervalFor(dag.timetable, logicalAt);
     const facts: Omit<RunFacts, "run"> = {
@@ -130,10 +133,11 @@ async function create(
       version: dag.version,
       conf: request.conf,
     };
-    const row = await making.add(newRun(facts, request.who, firstOf(version)));
+    const row = await making.add(newRun(facts, request.who, request.once?.key ?? null, firstOf(version)));
     if (row.created) {
       return { row, toStart: deps.starter.toStart(row, { ...facts, run: row.run }, version) };
     }
+    if (row.own) return { row, toStart: null };
     if (request.logicalAt !== null) {
       throw new Conflict(
         "run_exists",

@@ -50,6 +50,7 @@ export function runInfoOf(
 export function newRun(
   { dagId, runId, runType, logicalAt, startAt, endAt, version, conf }: Omit<RunFacts, "run">,
   who: string,
+  request: string | null,
   first: readonly FirstRow[] | null,
 ): NewRun {
   return {
@@ -62,6 +63,7 @@ export function newRun(
     version,
     conf,
     who,
+    request,
     first,
   };
 }

@@ -6,6 +6,11 @@ export interface TriggerRequest {
   readonly logicalAt: number | null;
   readonly conf: Readonly<Record<string, unknown>>;
   readonly who: string;
+  /**
+   * One key makes one run: who comes again with it, because the first answer was lost, is told of that run. `at`, epoch
+   * ms, is the key's "now", the same each time.
+   */
+  readonly once?: { readonly key: string; readonly at: number } | undefined;
 }
 
 export interface TriggeredRun {

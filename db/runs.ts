@@ -64,6 +64,8 @@ export interface NewRun {
   readonly version: number;
   readonly conf?: Readonly<Record<string, unknown>>;
   readonly who: string;
+  /** Idempotency key of the trigger, if it has one. */
+  readonly request?: string | null;
   /** Asked for at once if the run has its place at once; null: the run opens by itself. */
   readonly first: readonly FirstRow[] | null;
 }
@@ -74,6 +76,8 @@ export interface CreatedRun {
   readonly run: number;
   /** false: the ledger had this (DAG, logical date) already. */
   readonly created: boolean;
+  /** It is new, or was made before by the same `request`. */
+  readonly own: boolean;
   /** Its DAG had a free place: start the workflow. */
   readonly granted: boolean;
   /** Tasks whose first tries have their slots; null: the run opens by itself. */
@@ -95,6 +99,14 @@ export async function createRuns(db: Db, runs: readonly NewRun[]): Promise<reado
 /** Temporal has the workflows of these runs: they are running, and the outbox need not start them. */
 export async function runsStarted(db: Db, runs: readonly number[]): Promise<void> {
   await db.query("select app.runs_started($1)", [runs]);
+}
+
+/** Null when there is no such run, or retention has taken it. */
+export async function runState(db: Db, run: number): Promise<RunState | null> {
+  const { rows } = await db.query<Pick<RunRow, "state">>("select state from app.dag_run where run = $1", [
+    run,
+  ]);
+  return rows[0]?.state ?? null;
 }
 
 /** What was handed to a run at its trigger. */

@@ -162,6 +162,7 @@ create table app.run_key (
   logical_at timestamp with time zone not null,
   fork integer not null default 0,
   run bigint not null,
+  request text,
   constraint run_key_pkey PRIMARY KEY (dag_id, logical_at, fork)
 );
 
@@ -316,13 +317,15 @@ begin
 end $function$;
 
 CREATE OR REPLACE FUNCTION app.create_runs(p jsonb)
- RETURNS TABLE(dag_id text, run_id text, run bigint, created boolean, granted boolean, grants jsonb, undecided boolean)
+ RETURNS TABLE(dag_id text, run_id text, run bigint, created boolean, own boolean, granted boolean, grants jsonb, undecided boolean)
  LANGUAGE plpgsql
 AS $function$
 declare
   r record;
   v_run bigint;
   v_new boolean[] := '{}';
+  v_is_own boolean;
+  v_own boolean[] := '{}';
   v_runs bigint[] := '{}';
   v_dag_ids text[] := '{}';
   v_run_ids text[] := '{}';
@@ -337,15 +340,16 @@ begin
   for r in
     select * from rows from (jsonb_to_recordset(p)
       as (dag_id text, run_id text, run_type text, logical_at timestamptz, fork integer, start_at timestamptz,
-          end_at timestamptz, version bigint, conf jsonb, who text, first jsonb))
-      with ordinality as x(dag_id, run_id, run_type, logical_at, fork, start_at, end_at, version, conf, who, first, n)
+          end_at timestamptz, version bigint, conf jsonb, who text, request text, first jsonb))
+      with ordinality as x(dag_id, run_id, run_type, logical_at, fork, start_at, end_at, version, conf, who, request, first, n)
     order by x.dag_id, x.logical_at, x.fork, x.n
   loop
-    insert into app.run_key as k (dag_id, logical_at, fork, run)
-    values (r.dag_id, r.logical_at, coalesce(r.fork, 0), app.new_run())
+    insert into app.run_key as k (dag_id, logical_at, fork, run, request)
+    values (r.dag_id, r.logical_at, coalesce(r.fork, 0), app.new_run(), r.request)
     on conflict do nothing
     returning k.run into v_run;
     v_new := v_new || (v_run is not null);
+    v_is_own := v_run is not null;
     if v_run is not null then
       insert into app.dag_run (run, dag_id, run_id, run_type, logical_at, start_at, end_at, state, version, conf, triggered_by, queued_at)
       values (v_run, r.dag_id, r.run_id, r.run_type, r.logical_at, r.start_at, r.end_at, 'queued', r.version,
@@ -354,9 +358,10 @@ begin
         insert into app.audit (who, action, dag_id, run_id) values (r.who, 'trigger', r.dag_id, r.run_id);
       end if;
     else
-      select k.run into v_run from app.run_key k
+      select k.run, coalesce(k.request = r.request, false) into v_run, v_is_own from app.run_key k
       where k.dag_id = r.dag_id and k.logical_at = r.logical_at and k.fork = coalesce(r.fork, 0);
     end if;
+    v_own := v_own || v_is_own;
     v_runs := v_runs || v_run;
     v_dag_ids := v_dag_ids || r.dag_id;
     v_run_ids := v_run_ids || r.run_id;
@@ -414,11 +419,11 @@ begin
 
   -- A run that the ledger had may be gone from dag_run by retention.
   return query
-  select a.dag_id, a.run_id, a.run, a.is_new, o.granted,
+  select a.dag_id, a.run_id, a.run, a.is_new, a.is_own, o.granted,
          case when a.is_new and o.granted and jsonb_typeof(v_first[a.n]) = 'array' then coalesce(
            (select jsonb_agg(l.task_id) from app.lease l where l.run = a.run and l.task_id <> '' and l.granted_at is not null), '[]') end,
          v_undecided
-  from unnest(v_dag_ids, v_run_ids, v_runs, v_new, v_asked_as) with ordinality as a(dag_id, run_id, run, is_new, asked_as, n)
+  from unnest(v_dag_ids, v_run_ids, v_runs, v_new, v_own, v_asked_as) with ordinality as a(dag_id, run_id, run, is_new, is_own, asked_as, n)
   cross join lateral (
     select exists (select from app.lease l where l.run = a.run and l.task_id = '' and l.granted_at is not null) as granted
   ) o

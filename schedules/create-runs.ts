@@ -92,7 +92,7 @@ async function createPage(deps: CreateRunsDeps, take: Take): Promise<Page> {
     const runs = plans.flatMap(factsOf);
     const rows = await createRuns(
       client,
-      runs.map((facts) => newRun(facts, "schedule", firstOf(versions.get(facts.version)!))),
+      runs.map((facts) => newRun(facts, "schedule", null, firstOf(versions.get(facts.version)!))),
     );
     await storeCursors(client, cursors);
     const toStart: RunToStart[] = [];

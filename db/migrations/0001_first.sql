@@ -77,6 +77,7 @@ create table app.run_key (
   logical_at timestamptz not null,
   fork       integer not null default 0,           -- 0: the run itself; N: fork N of it (P11)
   run        bigint not null,
+  request    text,                                 -- idempotency key of the trigger that made it, which may come again
   primary key (dag_id, logical_at, fork)
 );
 

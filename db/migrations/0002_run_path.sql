@@ -277,13 +277,16 @@ end $$;
 -- first. Keys are taken in one order and before any account, so that callers cannot deadlock.
 -- `first`: what the run asks for when it opens. A run that has its place at once is opened here, so that its workflow
 -- begins with its grants in hand (`grants`: [task, ...]; null for a run that opens by itself). Answers in p's order.
--- `undecided`: a pass of the allocator is wanted.
+-- `own`: new, or made before by the same `request`. `undecided`: a pass of the allocator is wanted.
 create function app.create_runs(p jsonb)
-returns table (dag_id text, run_id text, run bigint, created boolean, granted boolean, grants jsonb, undecided boolean) language plpgsql as $$
+returns table (dag_id text, run_id text, run bigint, created boolean, own boolean, granted boolean, grants jsonb, undecided boolean)
+language plpgsql as $$
 declare
   r record;
   v_run bigint;
   v_new boolean[] := '{}';
+  v_is_own boolean;
+  v_own boolean[] := '{}';
   v_runs bigint[] := '{}';
   v_dag_ids text[] := '{}';
   v_run_ids text[] := '{}';
@@ -298,15 +301,16 @@ begin
   for r in
     select * from rows from (jsonb_to_recordset(p)
       as (dag_id text, run_id text, run_type text, logical_at timestamptz, fork integer, start_at timestamptz,
-          end_at timestamptz, version bigint, conf jsonb, who text, first jsonb))
-      with ordinality as x(dag_id, run_id, run_type, logical_at, fork, start_at, end_at, version, conf, who, first, n)
+          end_at timestamptz, version bigint, conf jsonb, who text, request text, first jsonb))
+      with ordinality as x(dag_id, run_id, run_type, logical_at, fork, start_at, end_at, version, conf, who, request, first, n)
     order by x.dag_id, x.logical_at, x.fork, x.n
   loop
-    insert into app.run_key as k (dag_id, logical_at, fork, run)
-    values (r.dag_id, r.logical_at, coalesce(r.fork, 0), app.new_run())
+    insert into app.run_key as k (dag_id, logical_at, fork, run, request)
+    values (r.dag_id, r.logical_at, coalesce(r.fork, 0), app.new_run(), r.request)
     on conflict do nothing
     returning k.run into v_run;
     v_new := v_new || (v_run is not null);
+    v_is_own := v_run is not null;
     if v_run is not null then
       insert into app.dag_run (run, dag_id, run_id, run_type, logical_at, start_at, end_at, state, version, conf, triggered_by, queued_at)
       values (v_run, r.dag_id, r.run_id, r.run_type, r.logical_at, r.start_at, r.end_at, 'queued', r.version,
@@ -315,9 +319,10 @@ begin
         insert into app.audit (who, action, dag_id, run_id) values (r.who, 'trigger', r.dag_id, r.run_id);
       end if;
     else
-      select k.run into v_run from app.run_key k
+      select k.run, coalesce(k.request = r.request, false) into v_run, v_is_own from app.run_key k
       where k.dag_id = r.dag_id and k.logical_at = r.logical_at and k.fork = coalesce(r.fork, 0);
     end if;
+    v_own := v_own || v_is_own;
     v_runs := v_runs || v_run;
     v_dag_ids := v_dag_ids || r.dag_id;
     v_run_ids := v_run_ids || r.run_id;
@@ -375,11 +380,11 @@ begin
 
   -- A run that the ledger had may be gone from dag_run by retention.
   return query
-  select a.dag_id, a.run_id, a.run, a.is_new, o.granted,
+  select a.dag_id, a.run_id, a.run, a.is_new, a.is_own, o.granted,
          case when a.is_new and o.granted and jsonb_typeof(v_first[a.n]) = 'array' then coalesce(
            (select jsonb_agg(l.task_id) from app.lease l where l.run = a.run and l.task_id <> '' and l.granted_at is not null), '[]') end,
          v_undecided
-  from unnest(v_dag_ids, v_run_ids, v_runs, v_new, v_asked_as) with ordinality as a(dag_id, run_id, run, is_new, asked_as, n)
+  from unnest(v_dag_ids, v_run_ids, v_runs, v_new, v_own, v_asked_as) with ordinality as a(dag_id, run_id, run, is_new, is_own, asked_as, n)
   cross join lateral (
     select exists (select from app.lease l where l.run = a.run and l.task_id = '' and l.granted_at is not null) as granted
   ) o

@@ -2,8 +2,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { RunDetail, RunList, TriggeredRun } from "../../api/contracts.ts";
 import { createClient } from "../../client/client.ts";
 import { RunStarter, type StarterDeps } from "../../client/starter.ts";
+import type { MeridianClient } from "../../client/types.ts";
 import { Retryable } from "../../core/errors.ts";
-import { insertDag, insertRun } from "./rows.ts";
+import { parseRunId } from "../../core/ids.ts";
+import { insertDag } from "./rows.ts";
 import { fakeClient, get, post, problemOf, testApp, type TestApp } from "./support.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
@@ -53,15 +55,15 @@ test("K71: 20 at once with one date: one 201, nineteen 409 with the run's id", a
   }
 });
 
-test("K71: with the real ledger, 20 at once make one row and start one workflow", async () => {
+/** A client with the real ledger and a Temporal that takes everything; `dagId` is made. */
+async function realClient(dagId: string) {
   const { pool } = database;
-  await insertDag(pool, "ledger");
-  await pool.query("insert into app.account (key, slots) values ('runs:ledger', 16)");
+  await insertDag(pool, dagId);
+  await pool.query("insert into app.account (key, slots) values ('runs:' || $1, 16)", [dagId]);
   const started: unknown[] = [];
   const start = async (...args: unknown[]) => started.push(args);
   const withDeadline = async (_deadline: number, call: () => Promise<unknown>) => await call();
   const temporal = { workflow: { start }, withDeadline } as unknown as StarterDeps["temporal"];
-  const onError = (error: Error) => void errors.push(error);
   const errors: Error[] = [];
   const starter = new RunStarter({
     pool,
@@ -69,10 +71,14 @@ test("K71: with the real ledger, 20 at once make one row and start one workflow"
     taskQueue: "q",
     lostAfterMs: 15_000,
     eager: false,
-    onError,
+    onError: (error) => void errors.push(error),
   });
-  const client = createClient({ pool, starter, clock: () => Date.now() });
-  const real = testApp({ db: pool, client });
+  return { client: createClient({ pool, starter, clock: () => Date.now() }), started };
+}
+
+test("K71: with the real ledger, 20 at once make one row and start one workflow", async () => {
+  const { client, started } = await realClient("ledger");
+  const real = testApp({ db: database.pool, client });
   const ask = () => post(real, "/dags/ledger/runs", { logicalDate: "2026-05-09T00:00:00Z", conf: { a: 1 } });
   const answers = await Promise.all(Array.from({ length: 20 }, ask));
   expect(answers.filter((a) => a.status === 201)).toHaveLength(1);
@@ -137,33 +143,19 @@ describe("Idempotency-Key", () => {
     expect((await keyed("k5")).status).toBe(201);
   });
 
-  test("a holder that died after making the run: the next one answers with that run", async () => {
-    await keyed("k6");
-    const taken = fake.calls[0]?.[1] as { logicalAt: number };
-    await insertRun(database.pool, "sales", new Date(taken.logicalAt).toISOString(), { state: "running" });
-    // As if nothing had been answered, a minute ago.
-    await database.pool.query(
-      `update app.idempotency set answer = jsonb_build_object('fingerprint', answer->'fingerprint', 'takenAt', 0)
-       where key = 'anonymous@api k6'`,
-    );
-    const again = await keyed("k6");
-    expect(again.status).toBe(201);
-    expect(TriggeredRun.parse(await again.json())).toMatchObject({ state: "running" });
-    expect(fake.taken.size).toBe(1);
-    expect((await keyed("k6")).headers.get("Idempotency-Replayed")).toBe("true");
-  });
-
-  test("a fresh key whose moment is taken gets another moment", async () => {
-    const { client } = fake;
-    let first = true;
-    const trigger: typeof client.trigger = async (request) => {
-      if (first) await client.trigger(request);
-      first = false;
-      return client.trigger(request);
+  test("what was done is answered though its keeping failed, and is kept later", async () => {
+    const { pool } = database;
+    let fails = 1;
+    const query = async (text: string, values: unknown[]) => {
+      if (text.startsWith("update app.idempotency") && fails-- > 0) throw new Error("terminated");
+      return await pool.query(text, values);
     };
-    app = testApp({ db: database.pool, client: { ...client, trigger } });
-    expect((await keyed("k7")).status).toBe(201);
-    expect(fake.calls.at(-1)?.[1]).toMatchObject({ logicalAt: null });
+    app = testApp({ db: { query } as unknown as typeof pool, client: fake.client });
+    expect((await keyed("k9")).status).toBe(201);
+    expect((await problemOf(await keyed("k9"), 409)).code).toBe("in_progress");
+    const replayed = async () => (await keyed("k9")).headers.get("Idempotency-Replayed");
+    await expect.poll(replayed, { timeout: 5000 }).toBe("true");
+    expect(fake.calls).toHaveLength(1);
   });
 
   test.each(["", "a b", "ü", "x".repeat(201)])("key %j is refused", async (key) => {
@@ -177,4 +169,71 @@ describe("Idempotency-Key", () => {
     expect([(await remove()).status, (await remove()).status]).toEqual([204, 204]);
     expect((await app.request("/api/v1/pools/k8", { method: "DELETE" })).status).toBe(404);
   });
+});
+
+describe("Idempotency-Key with the real ledger", () => {
+  const PATH = "/dags/keyed/runs";
+  let client: MeridianClient;
+  beforeAll(async () => ({ client } = await realClient("keyed")));
+  beforeEach(() => (app = testApp({ db: database.pool, client })));
+  const runIdOf = async (answer: Promise<Response>) => TriggeredRun.parse(await (await answer).json()).runId;
+  const runs = async () => (await get(app, PATH, RunList)).runs.map((run) => run.runId);
+  /** As if the key had been seen first at `at`, and whoever held it had died without a word. */
+  const heldBefore = async (key: string, at: string) => {
+    await database.pool.query(
+      `insert into app.idempotency (key, at, answer)
+       select 'anonymous@api ' || $1, $2, jsonb_build_object('takenAt', 0, 'fingerprint', i.answer->'fingerprint')
+       from app.idempotency i where i.key = 'anonymous@api r1'
+       on conflict (key) do update set answer = excluded.answer`,
+      [key, at],
+    );
+  };
+
+  test("a holder that died after making the run: the next one answers with that run", async () => {
+    const made = await runIdOf(keyed("r1", {}, PATH));
+    await heldBefore("r1", "2026-05-09T10:00:00Z");
+    const again = await keyed("r1", {}, PATH);
+    expect(again.headers.get("Idempotency-Replayed")).toBeNull();
+    expect(TriggeredRun.parse(await again.json())).toMatchObject({ runId: made, state: "running" });
+    expect(await runs()).toEqual([made]);
+    expect((await keyed("r1", {}, PATH)).headers.get("Idempotency-Replayed")).toBe("true");
+  });
+
+  test("a key whose moment another key has gets one of its own, the same when it comes again", async () => {
+    await heldBefore("r2", "2026-05-09T10:00:00.005Z");
+    await heldBefore("r3", "2026-05-09T10:00:00.005Z");
+    expect(await runIdOf(keyed("r2", {}, PATH))).toBe("2026-05-09T10-00-00-005Z");
+    expect(await runIdOf(keyed("r3", {}, PATH))).toBe("2026-05-09T10-00-00-006Z");
+    await heldBefore("r3", "2026-05-09T10:00:00.005Z");
+    expect(await runIdOf(keyed("r3", {}, PATH))).toBe("2026-05-09T10-00-00-006Z");
+  });
+
+  test("P13: a key first seen on a boundary does not take the place of the scheduled run", async () => {
+    await heldBefore("r4", "2026-05-09T04:00:00Z");
+    expect(await runIdOf(keyed("r4", {}, PATH))).toBe("2026-05-09T04-00-00-001Z");
+  });
+
+  test.each([{}, { logicalDate: "2026-05-20T00:00:00Z" }])(
+    "the answer is lost behind the commit, triggered with %j: the repeat is told of the run",
+    async (body) => {
+      const key = `lost${JSON.stringify(body).length}`;
+      let fail = true;
+      const trigger: MeridianClient["trigger"] = async (request) => {
+        const made = await client.trigger(request);
+        if (fail) throw new Retryable("database_away", "the connection broke");
+        return made;
+      };
+      app = testApp({ db: database.pool, client: { ...client, trigger } });
+      const before = await runs();
+      await problemOf(await keyed(key, body, PATH), 503);
+      fail = false;
+      const runId = await runIdOf(keyed(key, body, PATH));
+      expect((await runs()).filter((id) => !before.includes(id))).toEqual([runId]);
+      const { code } = await problemOf(
+        await post(app, PATH, { logicalDate: new Date(parseRunId(runId)!.logicalAt) }),
+        409,
+      );
+      expect(code).toBe("run_exists");
+    },
+  );
 });
