@@ -1,5 +1,7 @@
 /** Rows of a large installation, made by SQL: what the API's figures are measured on. */
 import type pg from "pg";
+import type { SerialGraph } from "../core/graph.ts";
+import { serialGraph, serialTask } from "../test/support/serial.ts";
 
 export interface Sizes {
   /** DAGs of the list, each with `lastRuns` runs. */
@@ -90,39 +92,8 @@ async function partitions(pool: pg.Pool): Promise<void> {
   }
 }
 
-const graph = (tasks: number): object => ({
-  format: 1,
-  dagId: "x",
-  description: "",
-  doc: "",
-  params: null,
-  groups: [],
-  owner: "",
-  tags: [],
-  timetable: { kind: "cron", cron: "0 6 * * *", zone: "Europe/Berlin" },
-  zone: "Europe/Berlin",
-  startDate: null,
-  endDate: null,
-  catchup: false,
-  maxActiveRuns: 16,
-  tasks: Array.from({ length: tasks }, (_, i) => ({
-    id: `task_${i + 1}`,
-    upstream: i === 0 ? [] : [i - 1],
-    inputs: {},
-    triggerRule: "all_success",
-    retries: 0,
-    retryDelayMs: 0,
-    retryFactor: 1,
-    retryMaxDelayMs: null,
-    executionTimeoutMs: null,
-    pool: "default_pool",
-    poolSlots: 1,
-    priorityWeight: 1,
-    queue: "default",
-    isolation: "shared",
-    label: "",
-    group: null,
-    templates: {},
-    doc: "",
-  })),
-});
+const graph = (tasks: number): SerialGraph =>
+  serialGraph(
+    "x",
+    Array.from({ length: tasks }, (_, i) => serialTask(`task_${i + 1}`, i === 0 ? [] : [i - 1])),
+  );

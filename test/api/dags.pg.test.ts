@@ -2,7 +2,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { DagDetail, DagFacets, DagList, Health, ImportErrorList, NextRuns } from "../../api/contracts.ts";
 import { SCHEMA_VERSION } from "../../db/migrate.ts";
 import { insertDag, insertRun, insertVersion } from "./rows.ts";
-import { fakeClient, get, post, problemOf, serialTask, testApp, type TestApp } from "./support.ts";
+import { serialTask } from "../support/serial.ts";
+import { fakeClient, get, post, problemOf, testApp, type TestApp } from "./support.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
 let database: TestDatabase;

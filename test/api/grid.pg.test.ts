@@ -2,7 +2,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { Grid } from "../../api/contracts.ts";
 import { GRID_CELLS, GRID_RUNS } from "../../db/read/grid.ts";
 import { insertCell, insertDag, insertRun, insertVersion } from "./rows.ts";
-import { get, serialTask, testApp, type TestApp } from "./support.ts";
+import { serialTask } from "../support/serial.ts";
+import { get, testApp, type TestApp } from "./support.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
 let database: TestDatabase;

@@ -3,7 +3,8 @@ import { PoolWork, RunDetail, TryList } from "../../api/contracts.ts";
 import { beatWorker, endWorker } from "../../db/workers.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { insertDag, insertLease, insertRun, insertTry } from "./rows.ts";
-import { get, serialTask, testApp, type TestApp } from "./support.ts";
+import { serialTask } from "../support/serial.ts";
+import { get, testApp, type TestApp } from "./support.ts";
 
 let database: TestDatabase;
 let app: TestApp;

@@ -2,7 +2,7 @@
 import type pg from "pg";
 import type { SerialGraph } from "../../core/graph.ts";
 import { runIdOf } from "../../core/ids.ts";
-import { serialGraph, serialTask } from "./support.ts";
+import { serialGraph, serialTask } from "../support/serial.ts";
 
 interface DagGiven {
   readonly description?: string;

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LogPiece, RunDetail, RunList, TryList } from "../../api/contracts.ts";
 import type { LogKey } from "../../platform/logs/store.ts";
 import { insertCell, insertDag, insertLease, insertRun, insertTry } from "./rows.ts";
-import { get, problemOf, serialTask, testApp, type TestApp } from "./support.ts";
+import { serialTask } from "../support/serial.ts";
+import { get, problemOf, testApp, type TestApp } from "./support.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
 let database: TestDatabase;

@@ -5,7 +5,6 @@ import { createApp, type AppDeps } from "../../api/app.ts";
 import { Problem } from "../../api/contracts.ts";
 import type { MeridianClient, TriggerRequest } from "../../client/types.ts";
 import { Conflict, NotFound } from "../../core/errors.ts";
-import type { SerialGraph, SerialTask } from "../../core/graph.ts";
 import { runIdOf, workflowIdOf } from "../../core/ids.ts";
 
 /** Trigger, pause and unpause in memory: knows the DAGs named, and which dates are taken. */
@@ -90,49 +89,3 @@ export async function problemOf(response: Response, status: number): Promise<Pro
   expect(problem.status).toBe(status);
   return problem;
 }
-
-export function serialTask(
-  id: string,
-  upstream: readonly number[] = [],
-  more: Partial<SerialTask> = {},
-): SerialTask {
-  return {
-    id,
-    upstream,
-    inputs: {},
-    triggerRule: "all_success",
-    retries: 0,
-    retryDelayMs: 0,
-    retryFactor: 1,
-    retryMaxDelayMs: null,
-    executionTimeoutMs: null,
-    pool: "default_pool",
-    poolSlots: 1,
-    priorityWeight: 1,
-    queue: "default",
-    isolation: "shared",
-    label: "",
-    group: null,
-    templates: {},
-    doc: "",
-    ...more,
-  };
-}
-
-export const serialGraph = (dagId: string, tasks: readonly SerialTask[]): SerialGraph => ({
-  format: 1,
-  dagId,
-  description: "",
-  doc: "",
-  params: null,
-  groups: [],
-  owner: "",
-  tags: [],
-  timetable: { kind: "cron", cron: "0 6 * * *", zone: "Europe/Berlin" },
-  zone: "Europe/Berlin",
-  startDate: null,
-  endDate: null,
-  catchup: false,
-  maxActiveRuns: 16,
-  tasks,
-});

@@ -9,7 +9,8 @@ import {
 } from "../../api/contracts.ts";
 import type { SerialGraph } from "../../core/graph.ts";
 import { insertDag, insertVersion } from "./rows.ts";
-import { get, problemOf, serialGraph, serialTask, testApp, type TestApp } from "./support.ts";
+import { serialGraph, serialTask } from "../support/serial.ts";
+import { get, problemOf, testApp, type TestApp } from "./support.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
 let database: TestDatabase;

@@ -1,10 +1,8 @@
 /** Checked by the compiler: each `@ts-expect-error` is an error of its own once the line below it compiles. */
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { describe, expect, expectTypeOf, it } from "vitest";
 import { dag, task } from "../../authoring/index.ts";
 import type { NotJson, Output } from "../../authoring/index.ts";
+import { compile } from "../support/compiler.ts";
 
 interface Row {
   readonly id: number;
@@ -71,38 +69,20 @@ export function lost(): void {
 }
 
 describe("K58: output types can fail", () => {
-  const root = fileURLToPath(new URL("../..", import.meta.url));
-  function compile(use: string): string {
-    const folder = mkdtempSync(`${root}node_modules/.types-`);
-    try {
-      writeFileSync(
-        `${folder}/dag.ts`,
-        `import { dag, task } from "../../authoring/index.ts";
+  const compiled = (use: string): string =>
+    compile(`import { dag, task } from "../../authoring/index.ts";
 dag("d", {}, () => {
   const rows = task("rows", () => ({ at: new Date(), text: "x" }));
   task("reads", { inputs: { rows } }, ({ inputs }) => ${use});
 });
-`,
-      );
-      const options = { extends: "../../tsconfig.json", include: [], files: ["dag.ts"] };
-      writeFileSync(`${folder}/tsconfig.json`, JSON.stringify(options));
-      execFileSync(process.execPath, [`${root}node_modules/typescript/bin/tsc`, "-p", folder], {
-        encoding: "utf8",
-      });
-      return "";
-    } catch (error) {
-      return (error as { stdout: string }).stdout;
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
-  }
+`);
 
   it(
     "what arrives compiles; what is lost is refused, with what to return instead",
     { timeout: 120_000 },
     () => {
-      expect(compile("inputs.rows.text.length")).toBe("");
-      const refusal = compile("inputs.rows.at.getTime()");
+      expect(compiled("inputs.rows.text.length")).toBe("");
+      const refusal = compiled("inputs.rows.at.getTime()");
       expect(refusal).toContain("'getTime' does not exist");
       expect(refusal).toContain('NotJson<"a Date", "return value.toISOString()">');
     },

@@ -1,13 +1,12 @@
 /** Checked by the compiler: each `@ts-expect-error` is an error of its own once the line below it compiles. */
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { readFileSync } from "node:fs";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import * as entry from "../../authoring/index.ts";
 import { z } from "zod";
 import { dag, fail, skip, task } from "../../authoring/index.ts";
 import type { AnyParams, Dag, DagId, ParamsOf, TaskContext, TaskRef } from "../../authoring/index.ts";
 import * as testing from "../../authoring/testing.ts";
+import { compile } from "../support/compiler.ts";
 
 /** Never called: what it holds is for the compiler. */
 export function rightUses(): void {
@@ -215,40 +214,24 @@ export function wrongUses(): void {
 }
 
 describe("A1 A12: types can fail", () => {
-  const root = fileURLToPath(new URL("../..", import.meta.url));
   /** What the compiler says of a DAG file. */
-  function compile(body: string): string {
-    const folder = mkdtempSync(`${root}node_modules/.types-`);
-    try {
-      writeFileSync(
-        `${folder}/dag.ts`,
-        `import { z } from "zod";\nimport { dag, task } from "../../authoring/index.ts";\nvoid [z, task];\n${body}`,
-      );
-      const options = { extends: "../../tsconfig.json", include: [], files: ["dag.ts"] };
-      writeFileSync(`${folder}/tsconfig.json`, JSON.stringify(options));
-      execFileSync(process.execPath, [`${root}node_modules/typescript/bin/tsc`, "-p", folder], {
-        encoding: "utf8",
-      });
-      return "";
-    } catch (error) {
-      return (error as { stdout: string }).stdout;
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
-  }
+  const compiled = (body: string): string =>
+    compile(
+      `import { z } from "zod";\nimport { dag, task } from "../../authoring/index.ts";\nvoid [z, task];\n${body}`,
+    );
   const file = (use: string) =>
     `dag("d", {}, () => { const text = task("text", async () => "text"); ${use} });`;
 
   test("a right use compiles, and a wrong one is refused with its reason", { timeout: 120_000 }, () => {
-    expect(compile(file(`task("a", { inputs: { text } }, ({ inputs }) => inputs.text.length);`))).toBe("");
+    expect(compiled(file(`task("a", { inputs: { text } }, ({ inputs }) => inputs.text.length);`))).toBe("");
     expect(
-      compile(file(`task("a", { inputs: { text } }, ({ inputs }) => inputs.text.toFixed(2));`)),
+      compiled(file(`task("a", { inputs: { text } }, ({ inputs }) => inputs.text.toFixed(2));`)),
     ).toContain("Property 'toFixed' does not exist on type 'string'");
-    expect(compile(file(`task("a", { inputs: { text }, retires: 1 }, () => {});`))).toContain("'retires'");
+    expect(compiled(file(`task("a", { inputs: { text }, retires: 1 }, () => {});`))).toContain("'retires'");
     const withParams = (body: string) =>
       `dag("d", { params: z.object({ region: z.string() }) }, ({ task }) => { ${body} });`;
-    expect(compile(withParams(`task("a", ({ params }) => params.region.length);`))).toBe("");
-    expect(compile(withParams(`task("a", ({ params }) => params.regoin);`))).toContain(
+    expect(compiled(withParams(`task("a", ({ params }) => params.region.length);`))).toBe("");
+    expect(compiled(withParams(`task("a", ({ params }) => params.regoin);`))).toContain(
       "Did you mean 'region'",
     );
   });

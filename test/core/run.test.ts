@@ -5,6 +5,7 @@ import {
   LOST_LIMIT,
   newProgress,
   planOf,
+  runTaskOf,
   step,
   type Effect,
   type RunEvent,
@@ -15,6 +16,7 @@ import {
 } from "../../core/run.ts";
 import { countStates, decide, TRIGGER_RULES } from "../../core/rules.ts";
 import { TASK_DONE, type TaskState } from "../../core/states.ts";
+import { serialTask } from "../support/serial.ts";
 
 const error = (more: Partial<BodyError> = {}): BodyError => ({
   code: "x",
@@ -23,25 +25,8 @@ const error = (more: Partial<BodyError> = {}): BodyError => ({
   ...more,
 });
 
-function task(id: string, upstream: number[] = [], more: Partial<RunTask> = {}): RunTask {
-  return {
-    id,
-    upstream,
-    inputs: {},
-    triggerRule: "all_success",
-    retries: 0,
-    retryDelayMs: 1000,
-    retryFactor: 2,
-    retryMaxDelayMs: null,
-    executionTimeoutMs: null,
-    pool: "default_pool",
-    poolSlots: 1,
-    priorityWeight: 1,
-    queue: "default",
-    isolation: "shared",
-    ...more,
-  };
-}
+const task = (id: string, upstream: number[] = [], more: Partial<RunTask> = {}): RunTask =>
+  runTaskOf(serialTask(id, upstream, { retryDelayMs: 1000, retryFactor: 2, ...more }));
 
 /** Feeds events and keeps all effects. */
 class Rig {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { SerialGraph } from "../../core/graph.ts";
 import { diffGraphs } from "../../core/version-diff.ts";
-import { serialGraph, serialTask } from "../api/support.ts";
+import { serialGraph, serialTask } from "../support/serial.ts";
 
 const graph = (more: Partial<SerialGraph>): SerialGraph => ({ ...serialGraph("x", []), ...more });
 const nothing = { dag: [], groups: [], tasks: [], edges: [] };

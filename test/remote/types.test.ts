@@ -1,11 +1,9 @@
 /** Checked by the compiler: each `@ts-expect-error` is an error of its own once the line below it compiles. */
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import type { TriggeredRun } from "../../api/contracts.ts";
 import type { Dag } from "../../authoring/registry.ts";
 import { ApiError, createClient, type IdsOf } from "../../remote/index.ts";
+import { compile } from "../support/compiler.ts";
 
 /** What a module of DAG files looks like to the compiler. */
 interface Module {
@@ -79,14 +77,9 @@ export function wrongUses(error: unknown): void {
 }
 
 describe("F5: types can fail", () => {
-  const root = fileURLToPath(new URL("../..", import.meta.url));
   /** What the compiler says of a program that uses real DAGs. */
-  function compile(use: string): string {
-    const folder = mkdtempSync(`${root}node_modules/.types-`);
-    try {
-      writeFileSync(
-        `${folder}/use.ts`,
-        `import { z } from "zod";
+  const compiled = (use: string): string =>
+    compile(`import { z } from "zod";
 import { dag, task } from "../../authoring/index.ts";
 import { createClient } from "../../remote/index.ts";
 const dags = {
@@ -97,27 +90,14 @@ const dags = {
 };
 const client = createClient<typeof dags>({ url: "http://localhost" });
 export const answer = ${use};
-`,
-      );
-      const options = { extends: "../../tsconfig.json", include: [], files: ["use.ts"] };
-      writeFileSync(`${folder}/tsconfig.json`, JSON.stringify(options));
-      execFileSync(process.execPath, [`${root}node_modules/typescript/bin/tsc`, "-p", folder], {
-        encoding: "utf8",
-      });
-      return "";
-    } catch (error) {
-      return (error as { stdout: string }).stdout;
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
-  }
+`);
 
   test("a trigger is checked against the DAGs' own params", { timeout: 120_000 }, () => {
-    expect(compile(`client.trigger("sales_daily", { region: "eu" })`)).toBe("");
-    expect(compile(`client.trigger("hello")`)).toBe("");
-    expect(compile(`client.trigger("sales_daily", { region: "mars" })`)).toContain(
+    expect(compiled(`client.trigger("sales_daily", { region: "eu" })`)).toBe("");
+    expect(compiled(`client.trigger("hello")`)).toBe("");
+    expect(compiled(`client.trigger("sales_daily", { region: "mars" })`)).toContain(
       `'"mars"' is not assignable`,
     );
-    expect(compile(`client.trigger("sales", { region: "eu" })`)).toContain(`'"sales"' is not assignable`);
+    expect(compiled(`client.trigger("sales", { region: "eu" })`)).toContain(`'"sales"' is not assignable`);
   });
 });
