@@ -10,40 +10,39 @@ import type pg from "pg";
 import { createApp } from "../api/app.ts";
 import type { MeridianClient } from "../client/types.ts";
 import { migrate } from "../db/migrate.ts";
-import { freePort } from "../platform/embedded/ports.ts";
-import { startPostgres } from "../platform/embedded/postgres.ts";
 import { createPool } from "../platform/pg.ts";
 import { createClient } from "../remote/index.ts";
 import { bigDag, fill, FULL, SMOKE } from "./api-rows.ts";
 import { dataParent } from "./server/paths.ts";
+import { startPostgresIn } from "./servers.ts";
 import { median, percentile } from "./statistics.ts";
+import { undoAtEnd } from "./undo.ts";
 
 const isSmoke = process.argv.includes("--smoke");
 const sizes = isSmoke ? SMOKE : FULL;
 const ROUNDS = isSmoke ? 5 : 100;
 const say = (line: string): void => console.log(line);
 
-const undo: (() => unknown)[] = [];
+const undo = undoAtEnd((error) => {
+  console.error(error);
+  process.exitCode = 1;
+});
 mkdirSync(dataParent, { recursive: true });
 const home = mkdtempSync(join(dataParent, "api-"));
-undo.push(() => rmSync(home, { recursive: true, force: true }));
+undo.add(() => rmSync(home, { recursive: true, force: true }));
 try {
-  const postgres = await startPostgres({
-    folder: join(home, "postgres"),
-    port: await freePort(),
-    logFile: join(home, "postgres.log"),
-  });
-  undo.push(() => postgres.stop());
+  const postgres = await startPostgresIn(home);
+  undo.add(() => postgres.stop());
   await postgres.createDatabases(["api"]);
   const pool = createPool({ url: postgres.url("api"), max: 12, applicationName: "bench" }, () => undefined);
-  undo.push(() => pool.end());
+  undo.add(() => pool.end());
   await migrate(pool);
   const began = performance.now();
   await fill(pool, sizes, say);
   say(`filled in ${Math.round((performance.now() - began) / 1000)} s\n`);
   await measure(pool);
 } finally {
-  for (const step of undo.toReversed()) await step();
+  await undo.run();
 }
 
 /** A fresh API: it remembers nothing yet. */

@@ -6,17 +6,13 @@ import { type RemoteContestant, startContestant } from "./remote.ts";
 import { type Result, toResult, writeResults } from "./results.ts";
 import { NAMESPACE, type Servers, startServers } from "./servers.ts";
 import { resultLines } from "./table.ts";
+import { undoAtEnd } from "./undo.ts";
 import { titleOf, type Workload } from "./workloads.ts";
 
-/** What is undone at the end, last first; also on Ctrl-C. */
-const undo: (() => Promise<void>)[] = [];
-
-async function unwind(): Promise<void> {
-  for (const step of undo.splice(0).toReversed()) await step().catch(report);
-}
+const undo = undoAtEnd(report);
 
 function report(error: unknown): void {
-  if (interrupted) return;
+  if (undo.interrupted) return;
   console.error(error instanceof Error ? error.message : error);
   process.exitCode = 1;
 }
@@ -33,7 +29,7 @@ async function prepare(options: BenchOptions, servers: Servers): Promise<RemoteC
       workloads: options.workloads,
     };
     const contestant = startContestant(name);
-    undo.push(() => contestant.tearDown());
+    undo.add(() => contestant.tearDown());
     await contestant.setUp(env);
     contestants.push(contestant);
   }
@@ -43,7 +39,7 @@ async function prepare(options: BenchOptions, servers: Servers): Promise<RemoteC
 async function bench(options: BenchOptions): Promise<void> {
   console.log(`starting the servers (${options.server})`);
   const servers = await startServers(options.server);
-  undo.push(() => servers.stop());
+  undo.add(() => servers.stop());
   const contestants = await prepare(options, servers);
   const rows: { workload: Workload; result: Result }[] = [];
   for (const workload of options.workloads) {
@@ -57,16 +53,6 @@ async function bench(options: BenchOptions): Promise<void> {
   console.log(`\n${resultLines(rows).join("\n")}\n\nwritten to ${options.out}`);
 }
 
-// A signal may come more than once (`timeout` sends two, people press Ctrl-C twice): only the first counts.
-let interrupted = false;
-for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  process.on(signal, () => {
-    if (interrupted) return;
-    interrupted = true;
-    void unwind().finally(() => process.exit(130));
-  });
-}
-
 try {
   const options = readOptions(process.argv.slice(2));
   if (options) await bench(options);
@@ -74,5 +60,5 @@ try {
 } catch (error) {
   report(error);
 } finally {
-  await unwind();
+  await undo.run();
 }

@@ -9,6 +9,7 @@ import { serveFixtures } from "../test/web/fixtures/server.ts";
 import { setCell } from "../test/web/fixtures/world.ts";
 import { openBrowser } from "../test/web/browser.ts";
 import { buildIfStale } from "../web/build-if-stale.ts";
+import { median } from "./statistics.ts";
 
 const RUNS = 5000;
 const TASKS = 100;
@@ -24,8 +25,6 @@ const WATCH = `
   requestAnimationFrame(look);
 `;
 
-const median = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[values.length >> 1] ?? NaN;
 const report = (name: string, value: string): void => console.log(`${name.padEnd(46)} ${value}`);
 
 await buildIfStale(console.log);

@@ -13,7 +13,6 @@ import type pg from "pg";
 import { diffSources } from "../api/source-diff.ts";
 import { migrate } from "../db/migrate.ts";
 import { freePort } from "../platform/embedded/ports.ts";
-import { startPostgres } from "../platform/embedded/postgres.ts";
 import { createLog } from "../platform/log.ts";
 import { createPool } from "../platform/pg.ts";
 import { createProcessor, type Processor } from "../processor/processor.ts";
@@ -22,7 +21,9 @@ import { writeDocument } from "./document.ts";
 import { childrenNamed, memoryOf } from "./memory.ts";
 import { defaultOut } from "./options.ts";
 import { writeExtra } from "./results.ts";
+import { startPostgresIn } from "./servers.ts";
 import { median } from "./statistics.ts";
+import { undoAtEnd } from "./undo.ts";
 
 const isSmoke = process.argv.includes("--smoke");
 const FILES = isSmoke ? 20 : 200;
@@ -53,15 +54,8 @@ function writeDags(folder: string, count: number): void {
   }
 }
 
-const undo: (() => unknown)[] = [() => rmSync(HOME, { recursive: true, force: true })];
-let interrupted = false;
-for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  process.on(signal, () => {
-    if (interrupted) return;
-    interrupted = true;
-    void unwind().finally(() => process.exit(130));
-  });
-}
+const undo = undoAtEnd(failed);
+undo.add(() => rmSync(HOME, { recursive: true, force: true }));
 try {
   await wholeProduct();
   await processorAlone();
@@ -71,11 +65,12 @@ try {
     writeDocument(defaultOut(false));
   }
 } finally {
-  await unwind();
+  await undo.run();
 }
 
-async function unwind(): Promise<void> {
-  for (const step of undo.splice(0).toReversed()) await step();
+function failed(error: unknown): void {
+  console.error(error);
+  process.exitCode = 1;
 }
 
 async function wholeProduct(): Promise<void> {
@@ -98,7 +93,7 @@ async function wholeProduct(): Promise<void> {
     if (!isOver()) product.kill("SIGTERM");
     await ended;
   };
-  undo.push(stop);
+  undo.add(stop);
   const url = `http://127.0.0.1:${port}/api/v1`;
   // The product starts its processor when its API is there.
   await until(async () => (await fetch(`${url}/health`)).ok, isOver);
@@ -140,17 +135,13 @@ async function wholeProduct(): Promise<void> {
 }
 
 async function processorAlone(): Promise<void> {
-  const postgres = await startPostgres({
-    folder: join(HOME, "alone", "postgres"),
-    port: await freePort(),
-    logFile: join(HOME, "alone", "postgres.log"),
-  });
-  undo.push(() => postgres.stop());
+  const postgres = await startPostgresIn(join(HOME, "alone"));
+  undo.add(() => postgres.stop());
   for (const count of [FILES, COLD_FILES]) {
     const name = `bench_${count}`;
     await postgres.createDatabases([name]);
     const pool = createPool({ url: postgres.url(name), max: 12, applicationName: "bench" }, () => {});
-    undo.push(() => pool.end());
+    undo.add(() => pool.end());
     await migrate(pool);
     const folder = join(HOME, `dags_${count}`);
     writeDags(folder, count);
@@ -234,7 +225,7 @@ function sourceDiffs(): void {
 async function until(check: () => Promise<boolean>, isOver = () => false): Promise<void> {
   for (const end = performance.now() + LONGEST_MS; performance.now() < end; await sleep(20)) {
     if (isOver()) throw new Error("bench: the product ended by itself");
-    if (interrupted) throw new Error("bench: interrupted");
+    if (undo.interrupted) throw new Error("bench: interrupted");
     if (await check().catch(() => false)) return;
   }
   throw new Error(`bench: nothing within ${LONGEST_MS / 1000} s`);

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { freePort } from "../platform/embedded/ports.ts";
-import { startPostgres } from "../platform/embedded/postgres.ts";
+import { type RunningPostgres, startPostgres } from "../platform/embedded/postgres.ts";
 import { findTemporalBinary } from "../platform/embedded/temporal-binary.ts";
 import { startTemporal } from "../platform/embedded/temporal.ts";
 import { dataParent } from "./server/paths.ts";
@@ -34,11 +34,7 @@ export async function startServers(kind: ServerKind): Promise<Servers> {
     for (const step of undo.splice(0).toReversed()) await step();
   };
   try {
-    const postgres = await startPostgres({
-      folder: join(home, "postgres"),
-      port: await freePort(),
-      logFile: join(home, "postgres.log"),
-    });
+    const postgres = await startPostgresIn(home);
     undo.push(() => postgres.stop());
     const temporal = await (kind === "dev"
       ? startDev(home)
@@ -56,6 +52,15 @@ export async function startServers(kind: ServerKind): Promise<Servers> {
     await stop();
     throw error;
   }
+}
+
+/** A PostgreSQL with its data and log under `home`. */
+export async function startPostgresIn(home: string): Promise<RunningPostgres> {
+  return startPostgres({
+    folder: join(home, "postgres"),
+    port: await freePort(),
+    logFile: join(home, "postgres.log"),
+  });
 }
 
 async function startDev(home: string) {
