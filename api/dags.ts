@@ -1,5 +1,4 @@
 import { createRoute } from "@hono/zod-openapi";
-import type { PlanInput } from "../core/calendar/plan.ts";
 import { boundaries, describe } from "../core/calendar/timetable.ts";
 import { upcoming } from "../core/calendar/upcoming.ts";
 import type { SerialGraph } from "../core/graph.ts";
@@ -13,7 +12,7 @@ import {
   type DagRow,
   type LastRunRow,
 } from "../db/read/dags.ts";
-import { dagsOf, type DagRow as CalendarRow } from "../db/dag-rows.ts";
+import { dagsOf, planInputOf } from "../db/dag-rows.ts";
 import {
   DagDetail,
   DagFacets,
@@ -111,7 +110,9 @@ export const dagRoutes = (deps: AppDeps) => {
       if (dag === undefined || dag === null) throw noSuchDag(dagId);
       const { count } = c.req.valid("query");
       const intervals =
-        dag.paused || !dag.active || dag.version === null ? [] : upcoming(planInput(dag), count);
+        dag.paused || !dag.active || dag.version === null
+          ? []
+          : upcoming(planInputOf(dag, Date.now()), count);
       const runs = intervals.map(({ startAt, endAt }) => ({
         logicalDate: iso(new Date(startAt)),
         interval: { start: iso(new Date(startAt)), end: iso(new Date(endAt)) },
@@ -150,16 +151,6 @@ export const dagRoutes = (deps: AppDeps) => {
       return c.json({ dagId, paused: false, reason: null }, 200);
     });
 };
-
-const planInput = (dag: CalendarRow): Omit<PlanInput, "limit"> => ({
-  timetable: dag.timetable,
-  startAt: dag.start_at?.getTime() ?? null,
-  endAt: dag.end_at?.getTime() ?? null,
-  catchup: dag.catchup,
-  cursorAt: dag.cursor_at?.getTime() ?? null,
-  firstSeenAt: dag.first_seen_at.getTime(),
-  nowAt: Date.now(),
-});
 
 /** Null also for a moment after a change, when a DAG is due at once to be looked at. */
 function nextIntervalOf({ timetable, next_due_at: due }: DagRow): DagSummary["nextInterval"] {

@@ -1,3 +1,4 @@
+import type { PlanInput } from "../core/calendar/plan.ts";
 import type { Timetable } from "../core/calendar/timetable.ts";
 import type { Db } from "./connection.ts";
 
@@ -14,6 +15,17 @@ export interface DagRow {
   readonly first_seen_at: Date;
   readonly uncovered: { startAt: string; endAt: string } | null;
 }
+
+/** What the calendar is asked with. */
+export const planInputOf = (dag: DagRow, nowAt: number): Omit<PlanInput, "limit"> => ({
+  timetable: dag.timetable,
+  startAt: dag.start_at?.getTime() ?? null,
+  endAt: dag.end_at?.getTime() ?? null,
+  catchup: dag.catchup,
+  cursorAt: dag.cursor_at?.getTime() ?? null,
+  firstSeenAt: dag.first_seen_at.getTime(),
+  nowAt,
+});
 
 const COLUMNS =
   "dag_id, active, paused, version, timetable, start_at, end_at, catchup, cursor_at, first_seen_at, uncovered";

@@ -5,7 +5,14 @@ import { inParallel } from "../core/in-parallel.ts";
 import { firstOf, newRun, type RunFacts } from "../client/opening.ts";
 import type { RunStarter, RunToStart } from "../client/starter.ts";
 import { transaction, type Db, type Pool } from "../db/connection.ts";
-import { storeCursors, takeDue, takeNamed, type CursorRow, type DagRow } from "../db/dag-rows.ts";
+import {
+  planInputOf,
+  storeCursors,
+  takeDue,
+  takeNamed,
+  type CursorRow,
+  type DagRow,
+} from "../db/dag-rows.ts";
 import { createRuns } from "../db/runs.ts";
 
 export interface CreateRunsDeps {
@@ -76,7 +83,7 @@ async function createPage(deps: CreateRunsDeps, take: Take): Promise<Page> {
     const cursors: CursorRow[] = [];
     for (const dag of dags) {
       try {
-        const planned = { dag, plan: planFor(dag, nowAt, limit) };
+        const planned = { dag, plan: plan({ ...planInputOf(dag, nowAt), limit }) };
         plans.push(planned);
         cursors.push(cursorOf(planned));
       } catch (error) {
@@ -106,19 +113,6 @@ async function createPage(deps: CreateRunsDeps, take: Take): Promise<Page> {
 }
 
 type Planned = { readonly dag: DagRow; readonly plan: Plan };
-
-function planFor(dag: DagRow, nowAt: number, limit: number): Plan {
-  return plan({
-    timetable: dag.timetable,
-    startAt: dag.start_at?.getTime() ?? null,
-    endAt: dag.end_at?.getTime() ?? null,
-    catchup: dag.catchup,
-    cursorAt: dag.cursor_at?.getTime() ?? null,
-    firstSeenAt: dag.first_seen_at.getTime(),
-    nowAt,
-    limit,
-  });
-}
 
 function factsOf({ dag, plan: { intervals } }: Planned): Omit<RunFacts, "run">[] {
   return intervals.map(({ startAt, endAt }) => ({

@@ -4,9 +4,8 @@
  * that was under way at that moment (`pg_snapshot_xmin`): all that was not visible then is as new as it or newer.
  * A row may come again while an older transaction is under way; none is missed.
  */
-import type { TaskState } from "../../core/states.ts";
 import type { Db } from "../connection.ts";
-import { RUN_COLUMNS, type RunRow } from "./runs.ts";
+import { CELL_COLUMNS, RUN_COLUMNS, type CellRow, type RunRow } from "./runs.ts";
 
 /** A moment of the database. */
 export interface Moment {
@@ -95,15 +94,8 @@ export const CHANGED_RUNS = `
   )
   select m.*, f.* from (${MOMENT}) m left join found f on true`;
 
-export interface ChangedCellRow extends Written {
+export interface ChangedCellRow extends CellRow, Written {
   readonly run: number;
-  readonly task_id: string;
-  readonly map_index: number;
-  readonly state: TaskState;
-  readonly try: number;
-  readonly queued_at: Date | null;
-  readonly started_at: Date | null;
-  readonly ended_at: Date | null;
 }
 
 /** Cells of these runs that changed since `cursor`. */
@@ -117,8 +109,7 @@ export async function readChangedCells(
 }
 
 export const CHANGED_CELLS = `
-  select c.run::float8 as run, c.task_id, c.map_index, c.state, c.try, c.queued_at, c.started_at, c.ended_at,
-    c.xmin::text::float8 as xid
+  select c.run::float8 as run, ${CELL_COLUMNS}, c.xmin::text::float8 as xid
   from app.cell c where c.run = any ($1::bigint[]) and ${newer("c", "$2")}`;
 
 /** DAGs whose own row changed since `cursor`: paused, unpaused, a new version, another next run. */

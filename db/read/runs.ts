@@ -122,11 +122,12 @@ export interface CellRow {
   readonly ended_at: Date | null;
 }
 
+export const CELL_COLUMNS = "task_id, map_index, state, try, queued_at, started_at, ended_at";
+
 /** All cells of a run. */
 export async function readCells(db: Db, run: number): Promise<CellRow[]> {
   const { rows } = await db.query<CellRow>(
-    `select task_id, map_index, state, try, queued_at, started_at, ended_at
-     from app.cell where run = $1 order by task_id, map_index`,
+    `select ${CELL_COLUMNS} from app.cell where run = $1 order by task_id, map_index`,
     [run],
   );
   return rows;

@@ -215,6 +215,7 @@ test("import errors", async () => {
         code: "syntax",
         message: "unexpected }",
         stack: null,
+        place: { file: "broken.ts", line: 3, column: null },
         line: 3,
         checkedAt: "2026-05-09T00:00:00.000Z",
         dagIds: ["stockyx"],
