@@ -26,6 +26,12 @@ const OPTIONS = {
   logLevel: "silent",
 } as const satisfies BuildOptions;
 
+/** What esbuild puts for a `require` that is left when a CommonJS file is bundled; an ES module has none. */
+const NO_REQUIRE = 'Dynamic require of "';
+const REQUIRE = {
+  js: 'import { createRequire as makeRequire } from "node:module";\nvar require = makeRequire(import.meta.url);',
+};
+
 export type Bundled =
   | { readonly kind: "ok"; readonly bundle: Bundle }
   | { readonly kind: "failed"; readonly error: FileError };
@@ -36,8 +42,10 @@ export type Bundled =
  */
 export async function bundleFile(folder: string, file: string): Promise<Bundled> {
   const root = realpathSync(folder);
+  const entry = entryPoint(root, file);
+  const options = { ...OPTIONS, absWorkingDir: root, entryPoints: [entry] };
   try {
-    const result = await build({ ...OPTIONS, absWorkingDir: root, entryPoints: [entryPoint(root, file)] });
+    const result = await buildWith(isLink(root, entry) ? await linked(options) : options);
     const texts = new Map(result.outputFiles.map((out) => [out.path.endsWith(".map"), out.text]));
     const code = texts.get(false)!;
     const inputs = Object.keys(result.metafile.inputs).map((input) => resolve(root, input));
@@ -45,6 +53,31 @@ export async function bundleFile(folder: string, file: string): Promise<Bundled>
   } catch (error) {
     return { kind: "failed", error: bundleError(error, root) };
   }
+}
+
+type Options = typeof OPTIONS & { readonly entryPoints: string[]; readonly preserveSymlinks?: boolean };
+
+async function buildWith(options: Options) {
+  const result = await build(options);
+  const needsRequire = result.outputFiles.some(
+    ({ path, text }) => !path.endsWith(".map") && text.includes(NO_REQUIRE),
+  );
+  return needsRequire ? await build({ ...options, banner: REQUIRE }) : result;
+}
+
+const isLink = (root: string, entry: string): boolean =>
+  resolve(root, entry) !== realpathSync(resolve(root, entry));
+
+/**
+ * A file by the name of its link where that can be: a mounted ConfigMap links to a folder whose name is another with each
+ * deployment, and names are part of the code. One that imports what lies beside its target goes by the target's name.
+ */
+async function linked(options: Options): Promise<Options> {
+  const byLink = { ...options, preserveSymlinks: true };
+  return await build(byLink).then(
+    () => byLink,
+    () => options,
+  );
 }
 
 function entryPoint(root: string, file: string): string {

@@ -38,6 +38,17 @@ export class Importer {
     this.#cwd = cwd;
   }
 
+  /** The folder in which files are imported from now on. */
+  move(cwd: string): void {
+    this.#cwd = cwd;
+    const spare = this.#spare;
+    this.#spare = undefined;
+    void spare?.then(
+      (child) => this.#end(child),
+      () => {},
+    );
+  }
+
   /** Starts a child ahead of its first file. */
   warm(): void {
     if (this.#stopped) return;

@@ -97,11 +97,7 @@ class FolderProcessor implements Processor {
 
   async start(): Promise<void> {
     this.#importer.warm();
-    this.#watch = await watchFolder(
-      this.#folder,
-      (paths) => this.#attempt(() => this.#changed(paths)),
-      (error) => this.#complain(error),
-    );
+    this.#watch = await this.#newWatch();
     const summary = await this.#inTurn(() => this.#pass());
     this.#options.log.info({ ...summary }, "DAG files read");
     this.#rescanLater();
@@ -124,6 +120,31 @@ class FolderProcessor implements Processor {
     return summary;
   }
 
+  #newWatch(): Promise<Watch> {
+    return watchFolder(
+      this.#folder,
+      (paths) => this.#attempt(() => this.#changed(paths)),
+      (error) => this.#complain(error),
+    );
+  }
+
+  /** Throws when the folder is away: its files are not gone then. */
+  #realFolder(): string {
+    return realpathSync(this.#options.folder);
+  }
+
+  /** The folder may be a link, and a deployment its swap (git-sync). What lay in the folder before is looked at no more. */
+  async #follow(): Promise<void> {
+    const folder = this.#realFolder();
+    if (folder === this.#folder) return;
+    this.#folder = folder;
+    this.#importer.move(folder);
+    if (this.#watch === undefined || this.#stopped) return;
+    await this.#watch.stop();
+    this.#watch = await this.#newWatch();
+    if (this.#stopped) await this.#watch.stop();
+  }
+
   #rescanLater(): void {
     if (this.#stopped) return;
     this.#timer = setTimeout(() => {
@@ -139,6 +160,7 @@ class FolderProcessor implements Processor {
 
   async #pass(): Promise<Summary> {
     const startedAt = performance.now();
+    await this.#follow();
     const paths = await scan(this.#folder, new Set(this.#looker.paths));
     const lockHash = lockHashOf(this.#folder);
     const all = lockHash !== this.#lockHash;
@@ -163,6 +185,7 @@ class FolderProcessor implements Processor {
 
   /** Looks at the files that changed, and at those that import them. */
   async #changed(changed: readonly string[]): Promise<void> {
+    if (this.#realFolder() !== this.#folder) return void (await this.#inTurn(() => this.#pass()));
     const touched = new Set(this.#looker.dependants(new Set(changed)));
     const known = new Set(this.#looker.paths);
     const gone: string[] = [];

@@ -1,7 +1,8 @@
+import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, sep } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { bundleFile } from "../../processor/bundle.ts";
 import { makeWorkplace, type Workplace } from "./support.ts";
@@ -73,4 +74,38 @@ test("what does not bundle says where", async () => {
     kind: "failed",
     error: { message: 'lost.ts:1: Could not resolve "./gone.ts"', line: 1 },
   });
+});
+
+test("K62: a file of a mounted ConfigMap has one code, whatever the folder behind its link is called", async () => {
+  const mount = join(place.folder, "mount");
+  mkdirSync(mount);
+  for (const name of ["sales.ts", "lib.ts"]) symlinkSync(`..data/${name}`, join(mount, name));
+  const hashes = new Set<string>();
+  for (const deployed of ["..2026_05_09", "..2026_05_10"]) {
+    place.write(`mount/${deployed}/sales.ts`, 'import { name } from "./lib.ts";\nconsole.log(name);\n');
+    place.write(`mount/${deployed}/lib.ts`, "export const name = 'x';\n");
+    symlinkSync(deployed, join(mount, "..new"));
+    renameSync(join(mount, "..new"), join(mount, "..data"));
+    const { hash, map, inputs } = await bundled(mount, "sales.ts");
+    hashes.add(hash);
+    expect(JSON.parse(map).sources).toEqual(["lib.ts", "sales.ts"]);
+    expect([...inputs].sort()).toEqual([join(mount, "lib.ts"), join(mount, "sales.ts")]);
+  }
+  expect(hashes.size).toBe(1);
+});
+
+test("a link to a file elsewhere finds what lies beside that file", async () => {
+  place.write("team/lib.ts", "export const name = 'beside';\n");
+  place.write("team/sales.ts", 'import { name } from "./lib.ts";\nconsole.log(name);\n');
+  place.write("dags/other.ts", "");
+  place.link("team/sales.ts", "dags/sales.ts");
+  expect((await bundled(join(place.folder, "dags"), "sales.ts")).code).toContain("beside");
+});
+
+test("a CommonJS file may require what Node has", async () => {
+  place.write("lib.cjs", 'const { sep } = require("node:path");\nmodule.exports = { sep };\n');
+  place.write("sales.ts", 'import lib from "./lib.cjs";\nprocess.stdout.write(lib.sep);\n');
+  const { code } = await bundled(place.folder, "sales.ts");
+  place.write("bundle.mjs", code);
+  expect(execFileSync(process.execPath, [join(place.folder, "bundle.mjs")], { encoding: "utf8" })).toBe(sep);
 });

@@ -223,7 +223,8 @@ test("B3: a file that is gone makes its DAGs inactive, one that moved does not",
 
 test("one file that PostgreSQL refuses does not keep the others out", async () => {
   rig.place.write("good.ts", dagText("good"));
-  rig.place.write("zero.ts", dagText("zero", '{ description: "a\\u0000b" }'));
+  // esbuild leaves a pattern as it is written.
+  rig.place.write("zero.ts", `${dagText("zero")}export const pattern = /a\0b/;\n`);
   await rig.processor().pass();
   expect(await rig.dag("good")).toMatchObject({ active: true });
   expect(await rig.file("zero.ts")).toMatchObject({ error: { code: "not_storable" } });

@@ -1,3 +1,5 @@
+import { renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { useRig } from "./rig.ts";
 import { dagText, eventually, makeLog } from "./support.ts";
@@ -101,4 +103,49 @@ test("B6: three processors at once on one folder store each DAG once", { timeout
   await Promise.all(all.map((p) => p.pass()));
   expect((await rig.versions()).map((v) => v.number).filter((number) => number > 2)).toEqual([]);
   expect(lines.filter((line) => !line.startsWith("info"))).toEqual([]);
+});
+
+test(
+  "B1: a DAG folder that is a link is followed when it is swapped, and nothing goes with the folder before (git-sync)",
+  { timeout: 60_000 },
+  async () => {
+    rig.place.write("first/kept.ts", dagText("kept"));
+    rig.place.write("first/dropped.ts", dagText("dropped"));
+    rig.place.link("first", "current");
+    const p = rig.processor({ folder: join(rig.place.folder, "current"), rescanMs: 1_000 });
+    await p.start();
+    expect(await rig.dag("dropped")).toMatchObject({ active: true });
+
+    rig.place.write("second/kept.ts", dagText("kept"));
+    rig.place.write("second/added.ts", dagText("added"));
+    rig.place.link("second", "next");
+    renameSync(join(rig.place.folder, "next"), join(rig.place.folder, "current"));
+    rmSync(join(rig.place.folder, "first"), { recursive: true });
+    await eventually(() => rig.dag("added"), 20_000);
+    await eventually(async () => (await rig.dag("dropped")).active === false, 20_000);
+    expect(await rig.dag("kept")).toMatchObject({ active: true });
+    expect((await rig.versions()).map(({ dag_id, number }) => `${dag_id} ${number}`)).toEqual([
+      "added 1",
+      "dropped 1",
+      "kept 1",
+    ]);
+
+    rig.place.write("second/kept.ts", dagText("kept", "{}", "() => 2"));
+    await eventually(async () => (await rig.versions()).length === 4, 20_000);
+  },
+);
+
+test("B1: while the DAG folder is away, nothing is gone", { timeout: 60_000 }, async () => {
+  rig.place.write("mnt/kept.ts", dagText("kept"));
+  const { lines, log } = makeLog();
+  const folder = join(rig.place.folder, "mnt");
+  const p = rig.processor({ folder, rescanMs: 500, log });
+  await p.start();
+  renameSync(folder, `${folder}.away`);
+  await eventually(async () => lines.some((line) => line.includes("could not be read")), 20_000);
+  await new Promise((done) => setTimeout(done, 1_500));
+  expect(await rig.dag("kept")).toMatchObject({ active: true });
+  renameSync(`${folder}.away`, folder);
+  rig.place.write("mnt/more.ts", dagText("more"));
+  await eventually(() => rig.dag("more"), 20_000);
 });
