@@ -4,7 +4,7 @@ import type { Cell, Changes, Grid, Run } from "../../api/contracts.ts";
 import { TASK_STATES } from "../../core/states.ts";
 import { moveCursor } from "../../web/src/grid/cursor.ts";
 import { withChanges, withNewest, withOlder, type GridData } from "../../web/src/grid/data.ts";
-import { loudest, runDuration, sumCells, type CellView } from "../../web/src/grid/model.ts";
+import { barScale, loudest, runDuration, sumCells, type CellView } from "../../web/src/grid/model.ts";
 import { layRows } from "../../web/src/grid/rows.ts";
 import { ticksOf } from "../../web/src/grid/ticks.ts";
 
@@ -17,6 +17,22 @@ const cellOfTask = (taskId: string, state: Cell["state"]): Cell => ({
   queuedAt: null,
   startedAt: null,
   endedAt: null,
+});
+
+describe("bars", () => {
+  const runs = (...ended: boolean[]) =>
+    ended.map((is) => ({ endedAt: is ? "2026-05-10T00:00:00.000Z" : null }));
+
+  test.each([
+    ["what most runs take", [true, true, true], [22, 20, 21], 22],
+    ["one that hung does not flatten the rest", [true, true, true, true], [10, 10, 400, 10], 30],
+    ["a run under way counts for nothing beside those that ended", [true, true, false], [22, 22, 3], 22],
+    ["two kinds of runs, both whole", [true, true, true, true, true], [3, 3, 3, 22, 22], 22],
+    ["none has ended", [false], [7], 7],
+    ["none has begun", [false], [null], 0],
+  ])("the scale: %s", (_what, ended, durations, scale) => {
+    expect(barScale(runs(...ended), durations)).toBe(scale);
+  });
 });
 
 describe("grid", () => {

@@ -55,7 +55,7 @@ describe.skipIf(whyNoBrowser() !== null)("grid", () => {
     await details().getByRole("tab", { name: "Try 1: failed" }).click();
     await details()
       .getByRole("region", { name: "Error" })
-      .getByText('TypeError: cannot read "rows" of undefined')
+      .getByText('cannot read "rows" of undefined')
       .first()
       .waitFor();
     await details().getByText("at load (dags/sales_daily.ts:41:19)").last().waitFor();
@@ -152,6 +152,35 @@ describe.skipIf(whyNoBrowser() !== null)("grid", () => {
     await desk.page.keyboard.type("load");
     await desk.page.getByRole("rowheader", { name: "extract" }).waitFor({ state: "detached" });
     expect(await desk.page.getByRole("rowheader").count()).toBe(1);
+  });
+
+  test("with the newest run in sight, the first column is a whole one, at any width", async () => {
+    for (const width of [1280, 1333]) {
+      await desk.page.setViewportSize({ width, height: 720 });
+      await desk.open("/dags/sales_daily?runs=31");
+      const grid = desk.page.getByRole("grid");
+      await cell(/^load, /)
+        .last()
+        .waitFor();
+      const cut = (): Promise<number> => grid.evaluate((element) => element.scrollLeft % 22);
+      await expect.poll(cut).toBe(0);
+      expect(await grid.evaluate((element) => element.scrollLeft)).toBeGreaterThan(0);
+    }
+  });
+
+  test("a failed run names the tasks that failed, each a link", async () => {
+    await desk.open("/dags/sales_daily?runs=366");
+    await desk.page
+      .getByRole("columnheader", { name: /: failed, / })
+      .last()
+      .click();
+    const why = details().getByText("Why it failed: ");
+    await why.waitFor();
+    await details().locator(".why.bad").getByRole("link").first().click();
+    await details()
+      .getByRole("tab", { name: /: failed$/ })
+      .last()
+      .waitFor();
   });
 
   test("the URL holds page, cell, try, span, filter and zone: a reload shows the same", async () => {

@@ -45,11 +45,14 @@ describe.skipIf(whyNoBrowser() !== null)("lists", () => {
     await row("tenant_140_sync").waitFor();
   });
 
-  test("the switch pauses and unpauses; the filter shows the paused ones", async () => {
+  test("the switch asks why, which may be left out, and unpauses; the filter shows the paused ones", async () => {
     await desk.open("/dags");
     const toggle = row("exchange_rates").getByRole("switch");
     await toggle.click();
-    await row("exchange_rates").getByText("paused").waitFor();
+    const asked = desk.page.getByRole("dialog", { name: "Pause exchange_rates" });
+    await asked.getByLabel("Reason").fill("the source is late");
+    await desk.page.keyboard.press("Enter");
+    await row("exchange_rates").getByText("the source is late").waitFor();
     expect(desk.world.dags.get("exchange_rates")?.detail.paused).toBe(true);
     await desk.page.getByRole("button", { name: "Paused" }).click();
     await row("regions").waitFor({ state: "detached" });
@@ -57,6 +60,26 @@ describe.skipIf(whyNoBrowser() !== null)("lists", () => {
     await toggle.click();
     await row("exchange_rates").waitFor({ state: "detached" });
     expect(desk.world.dags.get("exchange_rates")?.detail.paused).toBe(false);
+    await desk.page.getByRole("button", { name: "All" }).click();
+    await toggle.click();
+    await asked.getByRole("button", { name: "Pause" }).click();
+    await row("exchange_rates").getByText("paused").waitFor();
+    expect(desk.world.dags.get("exchange_rates")?.detail.pauseReason).toBeNull();
+  });
+
+  test("a DAG whose file is gone is neither triggered nor switched, and says why", async () => {
+    const dag = desk.world.dags.get("exchange_rates")!;
+    dag.detail = { ...dag.detail, active: false };
+    await desk.open("/dags");
+    const toggle = row("exchange_rates").getByRole("switch");
+    expect(await toggle.isDisabled()).toBe(true);
+    expect(await toggle.getAttribute("title")).toContain("its file is gone");
+    await desk.open("/dags/exchange_rates");
+    await desk.page.getByText("its file is gone or defines it no more").waitFor();
+    expect(await desk.page.getByRole("button", { name: "Trigger" }).isDisabled()).toBe(true);
+    expect(await desk.page.getByRole("switch").isDisabled()).toBe(true);
+    await desk.page.keyboard.press("t");
+    expect(await desk.page.getByRole("dialog").count()).toBe(0);
   });
 
   // A machine crowded by other tests may be late once.

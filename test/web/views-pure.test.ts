@@ -153,6 +153,30 @@ describe("F10: where a graph's nodes stand", () => {
     );
   });
 
+  test("a link that skips a group passes it by", () => {
+    const graph = shape(
+      [["g", null]],
+      [
+        ["a", null],
+        ["b", "g", "a"],
+        ["c", "g", "a"],
+        ["d", null, "a", "b", "c"],
+      ],
+    );
+    for (const flow of ["right", "down"] as const) {
+      const layout = layOut(sightOf(graph, new Set()), flow);
+      const group = boxes(layout).get(groupKey("g"))!;
+      const skips = layout.links.find(({ from, to }) => from === taskKey("a") && to === taskKey("d"))!;
+      expect(skips.way.length).toBeGreaterThan(0);
+      for (const { x, y } of skips.way) {
+        const within = x >= group.x && x <= group.right && y >= group.y && y <= group.bottom;
+        expect(within, `${flow} ${x} ${y}`).toBe(false);
+      }
+      const next = layout.links.find(({ to }) => to === taskKey("b"))!;
+      expect(next.way).toEqual([]);
+    }
+  });
+
   test("a thousand tasks on one level: each stands right of all its upstreams, none on another", () => {
     const tasks = Array.from({ length: 1000 }, (_, n): [string, null, ...string[]] =>
       n === 0 ? [`t${n}`, null] : [`t${n}`, null, `t${Math.max(0, n - 1 - ((n * 7) % 13))}`, `t${n >> 1}`],

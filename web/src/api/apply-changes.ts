@@ -136,7 +136,7 @@ function readSoon(client: QueryClient, queryKey: readonly string[]): void {
 }
 
 /** A list scrolled through for many pages would be read again page by page: its patches must do. */
-const LONG_PAGES = 3;
+const LONG_PAGES = 2;
 
 function isLong(data: unknown): boolean {
   return (

@@ -21,9 +21,11 @@ const CALM_MS = 5000;
 /** While changes come by themselves a poll only finds what the stream does not tell. */
 const CHECK_MS = 15_000;
 
-const DAGS_A_PAGE = 100;
+/** The first page is there at once; who scrolls past it may be on the way to the end of 20,000. */
+const DAGS_AT_FIRST = 100;
+const DAGS_A_PAGE = 500;
 /** Every page read so far is read again, so a list scrolled through is left to its changes. */
-const PAGES_POLLED = 3;
+const PAGES_POLLED = 2;
 
 const pollPages = ({
   state,
@@ -49,7 +51,7 @@ export function useDags(list: DagListView) {
         state: list.state ?? undefined,
         importError: list.withError ? true : undefined,
         sort: list.sort,
-        limit: DAGS_A_PAGE,
+        limit: pageParam === null ? DAGS_AT_FIRST : DAGS_A_PAGE,
       };
       return api.dags.list(filter, { signal }).page(pageParam);
     },

@@ -1,7 +1,7 @@
 import type { DagDetail } from "../../../api/contracts.ts";
 import { SPANS, type DagView } from "../routing/route.ts";
 import { changeView } from "../routing/use-route.ts";
-import { SearchBox } from "../ui/search-box.tsx";
+import { TaskSearch } from "./task-search.tsx";
 
 interface Props {
   readonly dag: DagDetail;
@@ -14,12 +14,7 @@ interface Props {
 export function GridTools({ dag, view, hasOlder, onOlder }: Props) {
   return (
     <div className="grid-tools">
-      <SearchBox
-        label="Filter tasks"
-        placeholder="Filter tasks"
-        value={view.tasks}
-        onChange={(tasks) => changeView({ tasks }, true)}
-      />
+      <TaskSearch says="Filter tasks" value={view.tasks} />
       <div className="choice" role="group" aria-label="Runs shown">
         {SPANS.map((span) => (
           <button

@@ -14,6 +14,8 @@ import { DagRow } from "./dag-row.tsx";
 
 /** Fixed in dags.css too: rows of one height make 20,000 of them cheap to scroll. */
 const ROW_PX = 56;
+/** So many rows before the end of what has been read, more is read: far enough that scrolling seldom meets the end. */
+const AHEAD = 60;
 
 export function DagListPage({ list }: { readonly list: DagListView }) {
   const query = useDags(list);
@@ -78,7 +80,7 @@ function DagTable({ dags, list, onPause, onEnd }: TableProps) {
   const items = rows.getVirtualItems();
   const last = items.at(-1)?.index ?? 0;
   useEffect(() => {
-    if (last >= dags.length - 10) onEnd();
+    if (last >= dags.length - AHEAD) onEnd();
   }, [last, dags.length, onEnd]);
   const above = (items[0]?.start ?? 0) - rows.options.scrollMargin;
   const below = rows.getTotalSize() - ((items.at(-1)?.end ?? 0) - rows.options.scrollMargin);

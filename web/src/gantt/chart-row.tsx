@@ -7,6 +7,7 @@ import { Mark } from "../states/state-mark.tsx";
 import { TASK_LOOK, TRY_LOOK, type Look } from "../states/tables.ts";
 import { formatDuration, formatInstant } from "../time/format.ts";
 import { useZone } from "../time/zone.tsx";
+import { FoldButton } from "../ui/fold-button.tsx";
 import {
   barsOfCell,
   barsOfTries,
@@ -132,16 +133,7 @@ function GroupLine({ row, run, index, scale, now, view, entry, onFocus, picked }
   return (
     <>
       <div className="row-group" data-depth={Math.min(row.depth, 6)}>
-        <button
-          type="button"
-          className="fold"
-          tabIndex={-1}
-          aria-expanded={!row.folded}
-          aria-label={`${row.folded ? "Open" : "Fold"} group ${row.label}`}
-          onClick={fold}
-        >
-          <span aria-hidden="true">{row.folded ? "▸" : "▾"}</span>
-        </button>
+        <FoldButton folded={row.folded} label={row.label} onFold={fold} />
         <button
           type="button"
           className="row-name"

@@ -3,13 +3,13 @@ import type { DagDetail, Graph, RunDetail } from "../../../api/contracts.ts";
 import { RUN_DONE } from "../../../core/states.ts";
 import { useGrid, useRun } from "../api/queries.ts";
 import { useVersion } from "../code/queries.ts";
+import { TaskSearch } from "../dag/task-search.tsx";
 import { RunPick } from "../graph/run-pick.tsx";
 import type { DagView } from "../routing/route.ts";
 import { changeView } from "../routing/use-route.ts";
 import { useNow } from "../time/use-now.ts";
 import { Answer } from "../ui/answer.tsx";
 import { Notice } from "../ui/notice.tsx";
-import { SearchBox } from "../ui/search-box.tsx";
 import { Chart } from "./chart.tsx";
 import { rowsOf, spanOf, type Row } from "./rows.ts";
 import "./gantt.css";
@@ -27,12 +27,7 @@ export function GanttView({ dag, view }: Props) {
   return (
     <section className="gantt-view" aria-label="Gantt">
       <div className="grid-tools">
-        <SearchBox
-          label="Filter tasks"
-          placeholder="Filter tasks"
-          value={view.tasks}
-          onChange={(tasks) => changeView({ tasks }, true)}
-        />
+        <TaskSearch says="Filter tasks" value={view.tasks} />
         <RunPick dag={dag} view={view} none="the latest" />
         <span className="gap" />
         <span className="gantt-key soft small" aria-hidden="true">

@@ -2,10 +2,10 @@ import { useMemo } from "react";
 import type { Cell, DagDetail, Graph } from "../../../api/contracts.ts";
 import { useRun } from "../api/queries.ts";
 import { useVersion } from "../code/queries.ts";
+import { TaskSearch } from "../dag/task-search.tsx";
 import type { DagView } from "../routing/route.ts";
 import { changeView } from "../routing/use-route.ts";
 import { Notice } from "../ui/notice.tsx";
-import { SearchBox } from "../ui/search-box.tsx";
 import { GraphCanvas } from "./graph-canvas.tsx";
 import { RunPick } from "./run-pick.tsx";
 import { statesOf } from "./states.ts";
@@ -78,12 +78,7 @@ function GraphTools({
   const folded = groups.filter((group) => view.folded.includes(group.id)).length;
   return (
     <div className="grid-tools">
-      <SearchBox
-        label="Find tasks"
-        placeholder="Find tasks"
-        value={view.tasks}
-        onChange={(tasks) => changeView({ tasks }, true)}
-      />
+      <TaskSearch says="Find tasks" value={view.tasks} />
       <RunPick dag={dag} view={view} none="none: the current version" />
       <span className="gap" />
       {groups.length > 0 && (

@@ -3,6 +3,7 @@ import type { Node, NodeProps } from "@xyflow/react";
 import { createContext, memo, useContext, useEffect, useRef } from "react";
 import { StateWord, Mark } from "../states/state-mark.tsx";
 import { TASK_LOOK } from "../states/tables.ts";
+import { FoldButton } from "../ui/fold-button.tsx";
 import type { Flow } from "./layout.ts";
 import { tallyOf, type ItemState } from "./states.ts";
 import type { GroupItem, TaskItem } from "./tree.ts";
@@ -109,17 +110,7 @@ export const GroupBox = memo(function GroupBox({ data: { item } }: NodeProps<Gro
     <>
       <div className={`group-box ${item.folded ? "folded" : "open"}${faded ? " faded" : ""}`}>
         <div className="group-head">
-          <button
-            type="button"
-            className="fold"
-            tabIndex={-1}
-            aria-expanded={!item.folded}
-            aria-label={`${item.folded ? "Open" : "Fold"} group ${item.label}`}
-            title={item.folded ? "Open (Space)" : "Fold (Space)"}
-            onClick={() => life.onFold(item.id)}
-          >
-            <span aria-hidden="true">{item.folded ? "▸" : "▾"}</span>
-          </button>
+          <FoldButton folded={item.folded} label={item.label} onFold={() => life.onFold(item.id)} />
           <button
             {...button}
             className="group-name"

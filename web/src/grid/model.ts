@@ -100,7 +100,10 @@ const CUT = 3;
 const MOST = 0.9;
 
 /** What the tallest bar stands for: of runs that ended, or of what is under way where none did. */
-export function barScale(runs: readonly GridRun[], durations: readonly (number | null)[]): number {
+export function barScale(
+  runs: readonly Pick<GridRun, "endedAt">[],
+  durations: readonly (number | null)[],
+): number {
   const longerAndLonger = (all: readonly (number | null)[]): number[] =>
     all.filter((one) => one !== null).toSorted((a, b) => a - b);
   const ended = longerAndLonger(durations.filter((_, at) => runs[at]?.endedAt !== null));

@@ -11,7 +11,7 @@ import { formatRunDate, formatInterval } from "../time/format.ts";
 import { Took, When } from "../time/when.tsx";
 import { useZone } from "../time/zone.tsx";
 import { Answer } from "../ui/answer.tsx";
-import { taskLabel } from "./names.tsx";
+import { CellLink } from "./cell-link.tsx";
 import { PanelHead } from "./panel-head.tsx";
 import { RunTasks } from "./run-tasks.tsx";
 import { TemporalLink } from "./temporal-link.tsx";
@@ -44,15 +44,13 @@ export function RunPanel({ dag, runId, view }: Props) {
   );
 }
 
-function RunBody({
-  dag,
-  run,
-  view,
-}: {
+interface RunProps {
   readonly dag: DagDetail;
   readonly run: RunDetail;
   readonly view: DagView;
-}) {
+}
+
+function RunBody({ dag, run, view }: RunProps) {
   const { zone } = useZone();
   const look = RUN_LOOK[run.state];
   // Tasks without a cell are known only as far as the run has the version the page knows.
@@ -167,37 +165,8 @@ function failureOf(dag: DagDetail, run: RunDetail, view: DagView): ReactNode {
   );
 }
 
-function CellLink({
-  dag,
-  cell,
-  view,
-}: {
-  readonly dag: DagDetail;
-  readonly cell: Cell;
-  readonly view: DagView;
-}) {
-  const mapIndex = cell.mapIndex < 0 ? null : cell.mapIndex;
-  return (
-    <Link
-      to={dagPlace(dag.dagId, { ...view, taskId: cell.taskId, mapIndex, tryNumber: null })}
-      title={cell.taskId}
-    >
-      {taskLabel(dag.graph, cell.taskId)}
-      {mapIndex === null ? "" : `[${mapIndex}]`}
-    </Link>
-  );
-}
-
 /** The tasks that want eyes: failed ones first, then what runs or waits, with why. */
-function TasksToSee({
-  dag,
-  run,
-  view,
-}: {
-  readonly dag: DagDetail;
-  readonly run: RunDetail;
-  readonly view: DagView;
-}) {
+function TasksToSee({ dag, run, view }: RunProps) {
   const rank = (cell: Cell): number => (cell.state === "failed" ? 0 : UNDER_WAY.has(cell.state) ? 1 : 2);
   const cells = run.cells.filter((cell) => rank(cell) < 2).toSorted((a, b) => rank(a) - rank(b));
   if (cells.length === 0) return null;

@@ -1,11 +1,9 @@
 import type { Cell, DagDetail, RunDetail } from "../../../api/contracts.ts";
-import { Link } from "../routing/link.tsx";
 import type { DagView } from "../routing/route.ts";
-import { dagPlace } from "../routing/use-route.ts";
 import { StateWord } from "../states/state-mark.tsx";
 import { TASK_LOOK } from "../states/tables.ts";
 import { Took, When } from "../time/when.tsx";
-import { taskLabel } from "./names.tsx";
+import { CellLink } from "./cell-link.tsx";
 
 interface Props {
   readonly dag: DagDetail;
@@ -47,18 +45,11 @@ export function RunTasks({ dag, run, view }: Props) {
 }
 
 function Row({ dag, cell, view }: { readonly dag: DagDetail; readonly cell: Cell; readonly view: DagView }) {
-  const mapIndex = cell.mapIndex < 0 ? null : cell.mapIndex;
   const startedAt = cell.startedAt === null ? null : Date.parse(cell.startedAt);
   return (
     <tr>
       <th scope="row" className="clip">
-        <Link
-          to={dagPlace(dag.dagId, { ...view, taskId: cell.taskId, mapIndex, tryNumber: null })}
-          title={cell.taskId}
-        >
-          {taskLabel(dag.graph, cell.taskId)}
-          {mapIndex === null ? "" : `[${mapIndex}]`}
-        </Link>
+        <CellLink dag={dag} cell={cell} view={view} />
       </th>
       <td>
         <StateWord look={TASK_LOOK[cell.state]} />
