@@ -9,6 +9,10 @@ export type Db = Pick<pg.Pool, "query">;
 export async function transaction<T>(pool: pg.Pool, body: (client: pg.PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   let failed: Error | undefined;
+  // A connection that breaks between two statements says so as an event, and nobody hears those of a client that is
+  // taken from its pool: unheard, it would end the process. The next statement fails.
+  const lost = (error: Error): void => void (failed = error);
+  client.on("error", lost);
   try {
     await client.query("begin");
     const result = await body(client);
@@ -20,6 +24,7 @@ export async function transaction<T>(pool: pg.Pool, body: (client: pg.PoolClient
     });
     throw error;
   } finally {
+    client.off("error", lost);
     client.release(failed);
   }
 }
