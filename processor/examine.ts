@@ -3,6 +3,7 @@ import { rm } from "node:fs/promises";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { bundlePath, writeBundle } from "../platform/code-folder.ts";
+import { withoutFolder } from "./beside.ts";
 import { bundleFile } from "./bundle.ts";
 import { contentHash } from "./hashes.ts";
 import type { ChildAnswer } from "./import-child.ts";
@@ -125,7 +126,8 @@ function toFinding(
     };
   }
   if (answer.kind === "died" && answer.cause === "stopped") return { kind: "stopped" };
-  const error = sourceError(answer.error, bundle, around.folder, name, path);
+  const raw = sourceError(answer.error, bundle, around.folder, name, path);
+  const error = { ...raw, message: withoutFolder(raw.message, around.importFolder) };
   return { kind: "found", finding: { kind: "failed", path, durationMs, error } };
 }
 

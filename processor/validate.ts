@@ -7,6 +7,7 @@ import { collect, type Dag } from "../authoring/collect.ts";
 import { DefinitionError } from "../core/errors.ts";
 import type { SerialGraph } from "../core/graph.ts";
 import { writeBundle } from "../platform/code-folder.ts";
+import { withoutFolder } from "./beside.ts";
 import { bundleFile } from "./bundle.ts";
 import { Claims } from "./claims.ts";
 import { bundleOne, type Examined, importOne, rooted, type Surroundings } from "./examine.ts";
@@ -124,7 +125,10 @@ export async function loadDags(file: string, home: string): Promise<readonly Dag
     // In the code itself: a debugger reads it when the folder is gone already.
     const inline = `//# sourceMappingURL=data:application/json;base64,${Buffer.from(rooted(map, folder)).toString("base64")}`;
     const module = await writeBundle(importFolder, hash, `${code}\n${inline}\n`, null);
-    return await collect(() => import(pathToFileURL(module).href));
+    return await collect(() => import(pathToFileURL(module).href)).catch((error: unknown) => {
+      if (error instanceof Error) Reflect.set(error, "message", withoutFolder(error.message, importFolder));
+      throw error;
+    });
   });
 }
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { validate } from "../../processor/validate.ts";
+import { loadDags, validate } from "../../processor/validate.ts";
 import { dagText, makeWorkplace, type Workplace } from "./support.ts";
 
 const VALIDATE = fileURLToPath(new URL("../../processor/validate.ts", import.meta.url));
@@ -77,7 +77,7 @@ test("B1: a child whose parent is killed ends, even in the middle of an endless 
   const script = join(place.folder, "../run.ts");
   writeFileSync(
     script,
-    `import { validate } from ${JSON.stringify(VALIDATE)};
+    `import { loadDags, validate } from ${JSON.stringify(VALIDATE)};
      await validate(["loop.ts"], { folder: process.argv[2]!, home: process.argv[3]! });`,
   );
   const run = promisify(execFile)(process.execPath, ["--import", "tsx", script, place.folder, place.home]);
@@ -98,3 +98,15 @@ function isAlive(pid: number): boolean {
     return false;
   }
 }
+
+test("a file that looks for another beside itself is told to import it", async () => {
+  const text = `import { readFileSync } from "node:fs";\n${dagText("reads")}readFileSync(new URL("./query.sql", import.meta.url));\n`;
+  place.write("reads.ts", text);
+  place.write("query.sql", "select 1");
+  const message =
+    "ENOENT: no such file or directory, open 'query.sql'; a DAG file runs bundled, where nothing lies beside it: " +
+    'import the file, as text, such as import query from "./query.sql"';
+  const [report] = await validate(["reads.ts"], { folder: place.folder, home: place.home });
+  expect(report!.error).toMatchObject({ code: "ENOENT", message, line: 6 });
+  await expect(loadDags(join(place.folder, "reads.ts"), place.home)).rejects.toThrow(message);
+});
