@@ -6,7 +6,6 @@ import { useVersion } from "../code/queries.ts";
 import { TaskSearch } from "../dag/task-search.tsx";
 import { RunPick } from "../graph/run-pick.tsx";
 import type { DagView } from "../routing/route.ts";
-import { changeView } from "../routing/use-route.ts";
 import { useNow } from "../time/use-now.ts";
 import { Answer } from "../ui/answer.tsx";
 import { Notice } from "../ui/notice.tsx";
