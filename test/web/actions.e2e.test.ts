@@ -7,7 +7,7 @@ describe.skipIf(whyNoBrowser() !== null)("actions", () => {
   const dialog = () => desk.page.getByRole("dialog");
   const details = () => desk.page.getByRole("complementary", { name: "Details" });
 
-  test("trigger with date and conf: the new run opens", async () => {
+  test("C1: trigger with date and conf: the new run opens", async () => {
     await desk.open("/dags/seattle_weather");
     await desk.page.getByRole("button", { name: "Trigger" }).click();
     await dialog().getByLabel("Logical date").fill("2016-01-05");
@@ -55,7 +55,7 @@ describe.skipIf(whyNoBrowser() !== null)("actions", () => {
     await dialog().getByText("Not a date").waitFor();
   });
 
-  test("pause asks for a reason, shows it, and is undone by the banner's button", async () => {
+  test("C1: pause asks for a reason, shows it, and is undone by the banner's button", async () => {
     await desk.open("/dags/sales_daily");
     await desk.page.getByRole("switch").click();
     await dialog().getByLabel("Reason").fill("the warehouse is being moved");

@@ -10,7 +10,7 @@ describe.skipIf(whyNoBrowser() !== null)("grid", () => {
   const details = () => desk.page.getByRole("complementary", { name: "Details" });
   const liveRun = (): FixtureRun => desk.world.dags.get("sales_daily")!.runs.at(-1)!;
 
-  test("a month of a caught-up DAG is all there: 31 columns, a row per task, every cell with its state in words", async () => {
+  test("C1: a month of a caught-up DAG is all there: 31 columns, a row per task, every cell with its state in words", async () => {
     await desk.open("/dags/seattle_weather");
     await cell("load, 2015-12-31 00:00: success").waitFor();
     expect(await cell(/: success/).count()).toBe(31 * 4);
@@ -44,7 +44,7 @@ describe.skipIf(whyNoBrowser() !== null)("grid", () => {
     expect(await other.getAttribute("data-kept")).toBe("yes");
   });
 
-  test("a cell opens its tries: state, times, worker, error with stack, output and log", async () => {
+  test("C1: a cell opens its tries: state, times, worker, error with stack, output and log", async () => {
     await desk.open("/dags/seattle_weather");
     await cell("load, 2015-12-09 00:00: success, try 2").click();
     await details().getByRole("heading", { name: "load" }).waitFor();
@@ -62,26 +62,30 @@ describe.skipIf(whyNoBrowser() !== null)("grid", () => {
     expect(new URL(desk.page.url()).searchParams.get("try")).toBe("1");
   });
 
-  test("the log of a running try grows on the page, and closes when the try ends", { retry: 2 }, async () => {
-    await desk.open("/dags/sales_daily");
-    await cell(/^clean_orders, .*: running$/).click();
-    await details().getByText("clean_orders begins, try 1").waitFor();
-    await details().getByText("following").waitFor();
-    const task = liveRun().tasks.get("clean_orders -1")!;
-    const log = task.logs.get(1)!;
-    log.text += formatLine({ at: Date.now(), level: "info", text: "half of the rows are clean" });
-    await details().getByText("half of the rows are clean").waitFor({ timeout: LIVE_MS });
-    log.text += formatLine({ at: Date.now(), level: "info", text: "all rows are clean" });
-    log.done = true;
-    setCell(liveRun(), {
-      taskId: "clean_orders",
-      state: "success",
-      startedAt: Date.now() - 9000,
-      tookMs: 8000,
-    });
-    await details().getByText("all rows are clean").waitFor({ timeout: LIVE_MS });
-    await details().getByText("following").waitFor({ state: "detached" });
-  });
+  test(
+    "C1: the log of a running try grows on the page, and closes when the try ends",
+    { retry: 2 },
+    async () => {
+      await desk.open("/dags/sales_daily");
+      await cell(/^clean_orders, .*: running$/).click();
+      await details().getByText("clean_orders begins, try 1").waitFor();
+      await details().getByText("following").waitFor();
+      const task = liveRun().tasks.get("clean_orders -1")!;
+      const log = task.logs.get(1)!;
+      log.text += formatLine({ at: Date.now(), level: "info", text: "half of the rows are clean" });
+      await details().getByText("half of the rows are clean").waitFor({ timeout: LIVE_MS });
+      log.text += formatLine({ at: Date.now(), level: "info", text: "all rows are clean" });
+      log.done = true;
+      setCell(liveRun(), {
+        taskId: "clean_orders",
+        state: "success",
+        startedAt: Date.now() - 9000,
+        tookMs: 8000,
+      });
+      await details().getByText("all rows are clean").waitFor({ timeout: LIVE_MS });
+      await details().getByText("following").waitFor({ state: "detached" });
+    },
+  );
 
   test("a log of 200,000 lines is followed at its end without being in the document", async () => {
     const log = liveRun().tasks.get("clean_orders -1")!.logs.get(1)!;
@@ -94,7 +98,7 @@ describe.skipIf(whyNoBrowser() !== null)("grid", () => {
     expect(await details().locator(".log-line").count()).toBeLessThan(200);
   });
 
-  test("why a task waits is said on its panel and on its run's", async () => {
+  test("F16: why a task waits is said on its panel and on its run's", async () => {
     await desk.open("/dags/sales_daily");
     await cell(/^enrich_with_exchange_rates, .*: queued$/).click();
     await details().getByText("pool warehouse: all 4 slots are in use").waitFor();
@@ -183,7 +187,7 @@ describe.skipIf(whyNoBrowser() !== null)("grid", () => {
       .waitFor();
   });
 
-  test("the URL holds page, cell, try, span, filter and zone: a reload shows the same", async () => {
+  test("C1 F9: the URL holds page, cell, try, span, filter and zone: a reload shows the same", async () => {
     // Every run is there at once: no older columns come in under the pointer.
     await desk.open("/dags/sales_daily?runs=366&tasks=orders&tz=dag");
     const failed = cell(/^extract_orders, .*: failed, try 3$/).last();

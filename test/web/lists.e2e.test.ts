@@ -8,7 +8,7 @@ describe.skipIf(whyNoBrowser() !== null)("lists", () => {
   const row = (id: string) =>
     desk.page.getByRole("row").filter({ has: desk.page.getByRole("link", { name: id, exact: true }) });
 
-  test("the list shows schedule, owner, tags, last runs and the next run", async () => {
+  test("C1 F9: the list shows schedule, owner, tags, last runs and the next run", async () => {
     await desk.open("/");
     const sales = row("sales_daily");
     await sales.getByText("every day at 02:00 Europe/Berlin").waitFor();
@@ -21,7 +21,7 @@ describe.skipIf(whyNoBrowser() !== null)("lists", () => {
     await desk.page.getByRole("status").filter({ hasText: /^148$/ }).waitFor();
   });
 
-  test("a search narrows the list and is in the URL, so a reload keeps it", async () => {
+  test("F9: a search narrows the list and is in the URL, so a reload keeps it", async () => {
     await desk.open("/dags");
     await row("sales_daily").waitFor();
     await desk.page.keyboard.press("/");

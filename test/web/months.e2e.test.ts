@@ -62,7 +62,7 @@ describe.skipIf(whyNoBrowser() !== null)("grid over months", () => {
       .waitFor();
   });
 
-  test("older runs are read when one scrolls to them, and what one looks at stays in its place", async () => {
+  test("C1: older runs are read when one scrolls to them, and what one looks at stays in its place", async () => {
     addLargeDag(desk.world, "large", 30, 700);
     await desk.open("/dags/large?runs=92");
     await cell(/./).first().waitFor();
@@ -100,7 +100,7 @@ describe.skipIf(whyNoBrowser() !== null)("grid over months", () => {
     await desk.page.getByRole("columnheader", { name: newest! }).waitFor();
   });
 
-  test("a link to a run of long ago shows it in the grid", async () => {
+  test("F9: a link to a run of long ago shows it in the grid", async () => {
     const old = desk.world.dags.get("sales_daily")!.runs[3]!;
     await desk.open(`/dags/sales_daily?run=${old.detail.runId}&task=load`);
     await desk.page.locator("[role=gridcell][aria-selected=true]").waitFor();
@@ -130,7 +130,7 @@ describe.skipIf(whyNoBrowser() !== null)("grid over months", () => {
   });
 
   // A machine crowded by other tests may be late once.
-  test("a cell's change is seen within 1 s, as the API tells it", { retry: 2 }, async () => {
+  test("C1: a cell's change is seen within 1 s, as the API tells it", { retry: 2 }, async () => {
     await desk.open("/dags/sales_daily");
     await cell(/^load, .*: not started$/).waitFor();
     // From here on nothing is asked for: what is seen was told.

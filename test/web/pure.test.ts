@@ -93,7 +93,7 @@ describe("URL", () => {
     zone: fc.option(fc.constantFrom("utc" as const, "local" as const, "dag" as const), { nil: null }),
   });
 
-  test("every state of the page survives its URL", () => {
+  test("F9: every state of the page survives its URL", () => {
     fc.assert(
       fc.property(route, (one) => {
         const url = new URL(formatRoute(one), "http://localhost");

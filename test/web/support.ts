@@ -16,7 +16,7 @@ export interface Desk {
   expectErrors(pattern: RegExp): void;
 }
 
-/** A change of the installation must be on the page within this (issue: 2 s). */
+/** A change of the installation must be on the page within this. */
 export const LIVE_MS = 2000;
 
 /** Sets up a page per test; call inside `describe`. */

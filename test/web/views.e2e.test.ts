@@ -20,7 +20,7 @@ describe.skipIf(whyNoBrowser() !== null)("graph, Gantt and code", () => {
   const query = () => new URL(desk.page.url()).searchParams;
   const orders = () => desk.world.dags.get("orders_report")!;
 
-  test("graph: the states of the run that is picked, the task that is clicked, both in the URL", async () => {
+  test("C1: graph: the states of the run that is picked, the task that is clicked, both in the URL", async () => {
     await desk.open("/dags/orders_report?show=graph");
     await node(/^Task join$/).waitFor();
     await keepPicture(desk.page, "graph");
@@ -150,7 +150,7 @@ describe.skipIf(whyNoBrowser() !== null)("graph, Gantt and code", () => {
     await node(/^Task report/).waitFor();
   });
 
-  test("Gantt: tries as bars on the clocks of the zone, groups over theirs, all to be opened", async () => {
+  test("C1: Gantt: tries as bars on the clocks of the zone, groups over theirs, all to be opened", async () => {
     await desk.open(`/dags/orders_report?show=gantt&run=${run}`);
     await gantt()
       .getByRole("button", { name: /^join: success; try 1 waited 1.4 s/ })
@@ -207,7 +207,7 @@ describe.skipIf(whyNoBrowser() !== null)("graph, Gantt and code", () => {
     await desk.page.getByText("No runs yet").waitFor();
   });
 
-  test("B2: the code of a version, file by file, kept in the URL", async () => {
+  test("B2 C1: the code of a version, file by file, kept in the URL", async () => {
     await desk.open("/dags/orders_report?show=code");
     await code().getByText("Orders of a day into the warehouse").waitFor();
     expect(await code().locator(".tok-keyword").first().innerText()).toBe("import");
@@ -245,7 +245,7 @@ describe.skipIf(whyNoBrowser() !== null)("graph, Gantt and code", () => {
     await code().getByText('"0 2 * * *"').waitFor();
   });
 
-  test("docs in Markdown: no HTML of the text, no script address, links that know nothing of the page", async () => {
+  test("F9: docs in Markdown: no HTML of the text, no script address, links that know nothing of the page", async () => {
     await desk.open("/dags/orders_report");
     await details().getByRole("heading", { name: "Orders of a day" }).waitFor();
     await details().getByRole("cell", { name: "finance" }).first().waitFor();
