@@ -1,11 +1,15 @@
+import { defaultServerConditions } from "vite";
 import { defineConfig } from "vitest/config";
 
 /** `npm run test:full` runs the named sizes; `npm test` the same tests with limits lowered so that the same edges are crossed. */
 const full = process.env["MERIDIAN_TEST_FULL"] === "1";
 
 export default defineConfig({
+  // `meridian/client` is its source here, as for the compiler; test/package-installed.e2e.test.ts takes what is built.
+  ssr: { resolve: { conditions: ["meridian-source", ...defaultServerConditions] } },
   test: {
-    include: ["test/**/*.test.ts"],
+    // An author's own tests may lie beside their DAGs.
+    include: ["test/**/*.test.ts", "dags/**/*.test.ts"],
     globalSetup: ["test/support/global-setup.ts"],
     testTimeout: full ? 900_000 : 60_000,
     hookTimeout: 120_000,

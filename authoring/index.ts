@@ -6,7 +6,7 @@
  */
 // Ambient declarations cannot be imported; whoever imports this entry gets them by the reference.
 // oxlint-disable-next-line typescript/triple-slash-reference
-/// <reference path="./files.d.ts" />
+/// <reference path="./files.d.ts" preserve="true" />
 export { dag } from "./dag.ts";
 export { task } from "./task.ts";
 export { taskGroup } from "./task-group.ts";

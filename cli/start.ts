@@ -7,6 +7,7 @@ import { createLog } from "../platform/log.ts";
 import { buildIfStale } from "../web/build-if-stale.ts";
 import { workflowBundle } from "../worker/bundle.ts";
 import { createDevVoice, createPlainVoice } from "./dev.ts";
+import { buildClient } from "./package-build.ts";
 import { checkDagFolder, startApiPart, startProcessorPart, startWorkerPart, type Shared } from "./parts.ts";
 import { embeddedParts } from "./ports.ts";
 import { resetCommand } from "./reset.ts";
@@ -37,7 +38,7 @@ export async function start(given: Config, { dev = false }: StartOptions = {}): 
     if (isAsked) throw new Error("stopped while it started");
   };
   try {
-    const building = [buildIfStale(say), workflowBundle(say)];
+    const building = [buildIfStale(say), workflowBundle(say), buildClient()];
     for (const build of building) build.catch(() => undefined);
     const embedded = await startEmbeddedParts(given, say);
     life.onEnd("embedded servers", async () => await embedded.stop());
@@ -56,7 +57,7 @@ export async function start(given: Config, { dev = false }: StartOptions = {}): 
       temporalUi: embedded.temporalUi,
     });
     embedded.announcePage(api.url);
-    const voice = dev ? createDevVoice(pool, config.dags, log, say) : createPlainVoice(log, say);
+    const voice = (dev ? createDevVoice : createPlainVoice)({ db: pool, folder: config.dags, log, print: say });
     life.onEnd("dev", () => voice.end());
     await startProcessorPart(shared, createDue, voice);
     voice.begin();

@@ -90,7 +90,7 @@ export const LAYOUT: Record<string, FolderRule> = {
       "platform",
       "web",
     ],
-    packages: ["node:", "commander", "@temporalio/client", "@hono/", "hono", "vite", "tsx", "pg"],
+    packages: ["node:", "commander", "@temporalio/client", "@hono/", "hono", "vite", "tsx", "esbuild", "pg"],
   },
   bench: { folders: ["*"], packages: ["*"] },
   test: { folders: ["*"], packages: ["*"] },

@@ -6,12 +6,13 @@ import * as authoring from "meridian";
 import * as client from "meridian/client";
 import * as testing from "meridian/testing";
 import { beforeAll, describe, expect, it } from "vitest";
+import { buildClient } from "../cli/package-build.ts";
 import { BUNDLE_LIMIT_BYTES, withoutMap, workflowBundle } from "../worker/bundle.ts";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
 const manifest = JSON.parse(read("package.json")) as {
-  exports: Record<string, string>;
+  exports: Record<string, unknown>;
   bin: Record<string, string>;
   license: string;
 };
@@ -29,11 +30,7 @@ function namesOf(path: string): string[] {
 
 describe("F5: the published names; a new one is added here in the same review", () => {
   it("there are three entries and one command", () => {
-    expect(manifest.exports).toEqual({
-      ".": "./authoring/index.ts",
-      "./client": "./remote/index.ts",
-      "./testing": "./authoring/testing.ts",
-    });
+    expect(Object.keys(manifest.exports)).toEqual([".", "./client", "./testing"]);
     expect(manifest.bin).toEqual({ meridian: "./cli/meridian.mjs" });
     expect(manifest.license).toBe("Apache-2.0");
   });
@@ -135,7 +132,8 @@ describe("F5: the published names; a new one is added here in the same review", 
 });
 
 describe("C12: what a package would carry", () => {
-  it("sources, migrations, the page and the examples; no test, no bench, no data", () => {
+  it("sources, migrations, the page and the examples; no test, no bench, no data", async () => {
+    await buildClient();
     const answer = JSON.parse(
       execFileSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], {
         cwd: ROOT,
@@ -155,6 +153,7 @@ describe("C12: what a package would carry", () => {
       "core",
       "dags",
       "db",
+      "dist",
       "platform",
       "processor",
       "remote",
@@ -174,6 +173,7 @@ describe("C12: what a package would carry", () => {
       "cli/meridian.mjs",
       "dags/hello.ts",
       "authoring/files.d.ts",
+      "dist/client.js",
     ]) {
       expect(files).toContain(path);
     }
