@@ -1,23 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Cell, Changes, Grid, Run } from "../../api/contracts.ts";
+import type { Changes, Grid, Run } from "../../api/contracts.ts";
 import { TASK_STATES } from "../../core/states.ts";
 import { moveCursor } from "../../web/src/grid/cursor.ts";
 import { withChanges, withNewest, withOlder, type GridData } from "../../web/src/grid/data.ts";
 import { barScale, loudest, runDuration, sumCells, type CellView } from "../../web/src/grid/model.ts";
 import { layRows } from "../../web/src/grid/rows.ts";
 import { ticksOf } from "../../web/src/grid/ticks.ts";
+import { cell } from "./fixtures/cell.ts";
 
 const at = (iso: string): number => Date.parse(iso);
-const cellOfTask = (taskId: string, state: Cell["state"]): Cell => ({
-  taskId,
-  mapIndex: -1,
-  state,
-  try: 1,
-  queuedAt: null,
-  startedAt: null,
-  endedAt: null,
-});
 
 describe("bars", () => {
   const runs = (...ended: boolean[]) =>
@@ -164,9 +156,9 @@ describe("grid", () => {
     const changes: Changes = {
       runs: [told(91, { state: "failed" }), told(93, {}), told(50, {}), told(90, {})],
       cells: [
-        { dagId: "a", runId: "run-91", cells: [cellOfTask("one", "failed"), cellOfTask("two", "queued")] },
-        { dagId: "a", runId: "run-93", cells: [cellOfTask("one", "running")] },
-        { dagId: "other", runId: "run-90", cells: [cellOfTask("one", "failed")] },
+        { dagId: "a", runId: "run-91", cells: [cell("one", "failed"), cell("two", "queued")] },
+        { dagId: "a", runId: "run-93", cells: [cell("one", "running")] },
+        { dagId: "other", runId: "run-90", cells: [cell("one", "failed")] },
       ],
       dags: [],
     };
@@ -212,7 +204,7 @@ describe("grid", () => {
   });
 
   test("F10: a group is as its worst task, with how many are in which state", () => {
-    const cell = (name: (typeof TASK_STATES)[number]): CellView => ({
+    const view = (name: (typeof TASK_STATES)[number]): CellView => ({
       state: name,
       try: 1,
       startedAt: 1,
@@ -220,7 +212,7 @@ describe("grid", () => {
       count: 1,
     });
     expect(sumCells([null, null])).toBe(null);
-    expect(sumCells([cell("success"), cell("failed"), cell("success"), null])).toMatchObject({
+    expect(sumCells([view("success"), view("failed"), view("success"), null])).toMatchObject({
       state: "failed",
       count: 4,
       endedAt: null,
@@ -230,7 +222,7 @@ describe("grid", () => {
         ["success", 2],
       ],
     });
-    expect(sumCells([cell("success"), cell("skipped")])?.state).toBe("success");
+    expect(sumCells([view("success"), view("skipped")])?.state).toBe("success");
   });
 
   test("a run under way is as long as it has taken so far", () => {

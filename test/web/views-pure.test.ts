@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Cell, Graph, GraphTask, Try } from "../../api/contracts.ts";
+import type { Graph, GraphTask, Try } from "../../api/contracts.ts";
 import { sayChanges } from "../../web/src/code/change-words.ts";
 import { highlight, highlightHunk } from "../../web/src/code/highlight.ts";
 import { axisOf } from "../../web/src/gantt/axis.ts";
@@ -9,6 +9,7 @@ import { layOut, type Layout } from "../../web/src/graph/layout.ts";
 import { centresOf, neighbour } from "../../web/src/graph/moves.ts";
 import { statesOf, tallyOf } from "../../web/src/graph/states.ts";
 import { groupKey, sightOf, taskKey } from "../../web/src/graph/tree.ts";
+import { cell } from "./fixtures/cell.ts";
 
 type Shape = Pick<Graph, "groups" | "tasks" | "edges">;
 
@@ -36,16 +37,6 @@ const NESTED = shape(
     ["e", null, "g.in.d", "a"],
   ],
 );
-const cell = (taskId: string, state: Cell["state"], more: Partial<Cell> = {}): Cell => ({
-  taskId,
-  mapIndex: -1,
-  state,
-  try: 1,
-  queuedAt: null,
-  startedAt: null,
-  endedAt: null,
-  ...more,
-});
 const at = (seconds: number): string => new Date(Date.UTC(2026, 4, 9, 10, 0, seconds)).toISOString();
 const ms = (seconds: number): number => Date.parse(at(seconds));
 

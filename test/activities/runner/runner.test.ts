@@ -1,10 +1,9 @@
 import { spawnSync } from "node:child_process";
 import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { build } from "esbuild";
 import { describe, expect, it } from "vitest";
 import { NotFound } from "../../../core/errors.ts";
-import { bundle, codeFolder, common, given, jobOf, ran } from "./support.ts";
+import { bundle, bundleFile, codeFolder, common, given, jobOf, ran } from "./support.ts";
 
 describe("runner: what a body gets and gives", () => {
   it("imports a bundle, `meridian` included, in a thread that registers tsx itself", async () => {
@@ -179,19 +178,8 @@ describe("runner: stacks", () => {
       "});",
     ];
     writeFileSync(source, lines.join("\n"));
-    const built = await build({
-      entryPoints: ["./sales.ts"],
-      absWorkingDir: folder,
-      bundle: true,
-      format: "esm",
-      platform: "node",
-      packages: "external",
-      sourcemap: "external",
-      outfile: "bundle.mjs",
-      write: false,
-    });
-    const text = (end: string): string => built.outputFiles.find((file) => file.path.endsWith(end))!.text;
-    const { outcome } = await ran(common(), text(".mjs"), "load", { sourceMap: text(".map") });
+    const { code, sourceMap } = await bundleFile(folder, "sales.ts");
+    const { outcome } = await ran(common(), code, "load", { sourceMap });
     const stack = outcome.kind === "failed" ? outcome.error.stack! : "";
     expect(stack.split("\n")[1]).toMatch(/at check \(sales\.ts:5:\d+\)/);
     expect(stack.split("\n")[2]).toMatch(/sales\.ts:8:\d+/);

@@ -1,8 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { build } from "esbuild";
 import { beforeAll, expect, test } from "vitest";
-import { codeFolder, common, ran, type Ran } from "./support.ts";
+import { bundleFile, codeFolder, common, ran, type Ran } from "./support.ts";
 
 let code: string;
 let sourceMap: string;
@@ -40,19 +39,7 @@ dag("tests", { schedule: null }, () => {
 });
 `,
   );
-  const built = await build({
-    entryPoints: ["./sales.ts"],
-    absWorkingDir: folder,
-    bundle: true,
-    format: "esm",
-    platform: "node",
-    packages: "external",
-    sourcemap: "external",
-    outfile: "bundle.mjs",
-    write: false,
-  });
-  const text = (end: string): string => built.outputFiles.find((file) => file.path.endsWith(end))!.text;
-  [code, sourceMap] = [text(".mjs"), text(".map")];
+  ({ code, sourceMap } = await bundleFile(folder, "sales.ts"));
 });
 
 const run = async (taskId: string): Promise<Ran> => await ran(common(), code, taskId, { sourceMap });

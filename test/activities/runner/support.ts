@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { build } from "esbuild";
 import { afterAll, afterEach, vi } from "vitest";
 import { createRunner, type RunnerOptions } from "../../../activities/runner/runner.ts";
 import type { BodyJob, Runner } from "../../../activities/runner/types.ts";
@@ -70,6 +71,23 @@ dag("tests", { schedule: null }, () => {
 ${calls.join("\n")}
 });
 `;
+}
+
+/** What the processor makes of a DAG file: one module, and its source map. */
+export async function bundleFile(folder: string, file: string): Promise<{ code: string; sourceMap: string }> {
+  const built = await build({
+    entryPoints: [`./${file}`],
+    absWorkingDir: folder,
+    bundle: true,
+    format: "esm",
+    platform: "node",
+    packages: "external",
+    sourcemap: "external",
+    outfile: "bundle.mjs",
+    write: false,
+  });
+  const text = (end: string): string => built.outputFiles.find((one) => one.path.endsWith(end))!.text;
+  return { code: text(".mjs"), sourceMap: text(".map") };
 }
 
 export interface Ran {
