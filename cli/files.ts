@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { DagFile } from "../api/contracts.ts";
 import { connect, withServer, type ServerOptions } from "./connect.ts";
 import { columnsOf, printList, withTable, type Output, type Table } from "./output.ts";
-import { limit } from "./read.ts";
+import { allByDefault } from "./read.ts";
 
 const FILES: Table<DagFile> = {
   columns: {
@@ -32,7 +32,7 @@ export function fileCommands(program: Command): void {
     .description("DAG files: when each was looked at and stored, how long that took, what is wrong")
     .option("--search <text>", "part of a path or of a DAG's id")
     .option("--errors", "only files that cannot be imported")
-    .option("--limit <n>", "how many, or all", limit, Number.POSITIVE_INFINITY)
+    .addOption(allByDefault())
     .addHelpText("after", "\nExample:\n  meridian files list --errors")
     .action(async (options: Options) => {
       columnsOf(FILES, options);

@@ -67,7 +67,7 @@ async function printLog(client: Client, of: TaskOf, options: LogOptions): Promis
   else sayEnd(list, tried, options);
 }
 
-function pick({ tries, waiting, state }: TryList, of: TaskOf, number: number | undefined): Try {
+export function pick({ tries, waiting, state }: TryList, of: TaskOf, number: number | undefined): Try {
   const found = number === undefined ? tries.at(-1) : tries.find((one) => one.try === number);
   if (found !== undefined) return found;
   const name = `task "${of.taskId}" of ${of.dagId} ${of.runId}`;
@@ -80,8 +80,9 @@ function pick({ tries, waiting, state }: TryList, of: TaskOf, number: number | u
 
 function sayEnd(list: TryList, tried: Try, options: LogOptions): void {
   const name = cellName(list);
-  const many = list.tries.length > 1 ? ` of ${list.tries.length}` : "";
-  if (tried.error === null) say(options, `${name}, try ${tried.try}${many}: ${tried.state}`);
+  const last = list.tries.at(-1)?.try ?? tried.try;
+  const later = last > tried.try ? ` (the last one is try ${last})` : "";
+  if (tried.error === null) say(options, `${name}, try ${tried.try}${later}: ${tried.state}`);
   else say(options, errorText(name, tried));
 }
 

@@ -1,6 +1,6 @@
 /** Readers of arguments and options: each says what it expected. */
 import { readFileSync } from "node:fs";
-import { InvalidArgumentError } from "commander";
+import { InvalidArgumentError, Option } from "commander";
 import { DURATION_RULE, parseDuration } from "../authoring/duration.ts";
 import { isoOf, parseInstant } from "../core/calendar/dates.ts";
 import { parseRunId, runIdOf } from "../core/ids.ts";
@@ -21,6 +21,10 @@ export const whole =
 export function limit(text: string): number {
   return text === "all" ? Number.POSITIVE_INFINITY : whole(1)(text);
 }
+
+/** `--limit`, where all is what is meant without it. */
+export const allByDefault = (): Option =>
+  new Option("--limit <n>", "how many").argParser(limit).default(Number.POSITIVE_INFINITY, "all");
 
 export function duration(text: string): number {
   const ms = parseDuration(/^\d+$/.test(text) ? `${text}s` : text);

@@ -1,6 +1,7 @@
 /** A run as a person reads it. */
 import type { Cell, RunDetail, Try, Waiting } from "../api/contracts.ts";
 import type { Client } from "../remote/index.ts";
+import { called } from "./call.ts";
 import { printList, type Table } from "./output.ts";
 import { clean, cleanLines, coloured, colourOf, secondsOf, textOf } from "./table.ts";
 
@@ -12,6 +13,10 @@ export const cellName = ({ taskId, mapIndex }: Pick<Cell, "taskId" | "mapIndex">
 
 export const why = ({ reason, since }: Waiting): string =>
   `${clean(reason ?? "it has asked for its slots, and nobody has decided yet")} (since ${textOf(since)})`;
+
+/** The address of a run on the page, which the API serves. */
+export const pageOf = (client: Client, run: { readonly dagId: string; readonly runId: string }): string =>
+  `${client.url}/dags/${encodeURIComponent(run.dagId)}?run=${encodeURIComponent(run.runId)}`;
 
 /** Why each task of a run waits, by `cellName`. */
 export const waitsOf = (run: RunDetail): ReadonlyMap<string, string> =>
@@ -41,6 +46,26 @@ export const cellTable = (waits: ReadonlyMap<string, string>): Table<Cell> => ({
 export const asTheyBegan = (cells: readonly Cell[]): Cell[] =>
   cells.toSorted((a, b) => (a.startedAt ?? "~").localeCompare(b.startedAt ?? "~"));
 
+/** The cells of a run in the order of its graph, with one for each task that has none yet. */
+export async function allCells(client: Client, run: RunDetail): Promise<Cell[]> {
+  const { graph } = await client.dags.version(run.dagId, run.version);
+  const place = new Map(graph.tasks.map(({ id }, at) => [id, at]));
+  const begun = new Set(run.cells.map(({ taskId }) => taskId));
+  const none = graph.tasks.filter(({ id }) => !begun.has(id)).map(({ id }) => notBegun(id));
+  const placeOf = ({ taskId }: Cell): number => place.get(taskId) ?? place.size;
+  return [...run.cells, ...none].toSorted((a, b) => placeOf(a) - placeOf(b) || a.mapIndex - b.mapIndex);
+}
+
+const notBegun = (taskId: string): Cell => ({
+  taskId,
+  mapIndex: -1,
+  state: "none",
+  try: 0,
+  queuedAt: null,
+  startedAt: null,
+  endedAt: null,
+});
+
 export async function printRun(client: Client, run: RunDetail): Promise<void> {
   const reason = run.reason === null ? "" : ` (${clean(run.reason)})`;
   console.log(`${run.dagId} ${run.runId}: ${coloured(run.state, colourOf(run.state))}${reason}`);
@@ -54,6 +79,7 @@ export async function printRun(client: Client, run: RunDetail): Promise<void> {
   ];
   console.log(facts.join(", "));
   if (Object.keys(run.conf).length > 0) console.log(`conf ${clean(JSON.stringify(run.conf))}`);
+  console.log(pageOf(client, run));
   if (run.temporalUrl !== null) console.log(run.temporalUrl);
   for (const one of run.waiting) if (one.taskId === null) console.log(`waits: ${why(one)}`);
   console.log();
@@ -61,7 +87,7 @@ export async function printRun(client: Client, run: RunDetail): Promise<void> {
   const table = cellTable(waits);
   const isMapped = run.cells.some(({ mapIndex }) => mapIndex >= 0);
   const columns = table.shown.filter((name) => name !== "waits" || waits.size > 0);
-  printList(asTheyBegan(run.cells), table, {
+  printList(await allCells(client, run), table, {
     output: "table",
     columns: (isMapped
       ? columns.flatMap((name) => (name === "taskId" ? [name, "mapIndex"] : [name]))
@@ -88,7 +114,7 @@ export async function printFailures(
     const map = cell.mapIndex < 0 ? "" : ` --map-index ${cell.mapIndex}`;
     print("");
     print(errorText(cellName(cell), tries[i]));
-    print(`  log: meridian tasks logs ${run.dagId} ${cell.taskId} ${run.runId}${map}`);
+    print(`  log: ${called(`tasks logs ${run.dagId} ${cell.taskId} ${run.runId}${map}`)}`);
   }
   if (failed.length > EXPLAINED) print(`\n… and ${failed.length - EXPLAINED} more failed tasks`);
 }

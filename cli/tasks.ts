@@ -2,9 +2,11 @@ import type { Command } from "commander";
 import type { GraphTask } from "../api/contracts.ts";
 import { NotFound } from "../core/errors.ts";
 import { didYouMean } from "../core/suggest.ts";
+import { called } from "./call.ts";
 import { connect, withServer, type ServerOptions } from "./connect.ts";
 import { addTasksLocal } from "./local.ts";
 import { addLogs } from "./logs.ts";
+import { addOutput } from "./task-output.ts";
 import { columnsOf, printJson, printList, withOutput, withTable, type Output, type Table } from "./output.ts";
 import { whole } from "./read.ts";
 import { asTheyBegan, cellTable, waitsOf } from "./run-text.ts";
@@ -36,7 +38,7 @@ const CELLS = cellTable(new Map());
 export function taskCommands(program: Command): void {
   const tasks = program
     .command("tasks")
-    .description("tasks: list, states, logs, why one waits, test, render");
+    .description("tasks: list, states, logs, outputs, why one waits, test, render");
   withServer(withTable(tasks.command("list <dag>"), TASKS))
     .description("the tasks of a DAG, in the order they are defined")
     .addHelpText("after", "\nExample:\n  meridian tasks list sales_daily --columns taskId,pool,retries")
@@ -61,6 +63,7 @@ export function taskCommands(program: Command): void {
     });
   addFailedDeps(tasks);
   addLogs(tasks);
+  addOutput(tasks);
   addTasksLocal(tasks);
 }
 
@@ -74,7 +77,7 @@ function addFailedDeps(tasks: Command): void {
         .argument("[run]", RUN_ARGUMENT),
     ),
   )
-    .description("why a task of a run has not begun")
+    .description("why a task of a run has not begun, or could not run")
     .option("--map-index <n>", "which instance of a mapped task", whole(0))
     .addHelpText("after", "\nExample:\n  meridian tasks failed-deps sales_daily load latest")
     .action(
@@ -99,6 +102,8 @@ function addFailedDeps(tasks: Command): void {
         console.log(`${taskId} in ${dagId} ${runId}: ${answer.state}`);
         if (answer.deps.length === 0) console.log("nothing holds it back");
         else printList(answer.deps, DEPS, options);
+        for (const cause of answer.causes.slice(0, 3))
+          console.log(`\nlog: ${called(`tasks logs ${dagId} ${cause} ${runId}`)}`);
       },
     );
 }

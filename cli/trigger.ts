@@ -3,6 +3,7 @@ import { connect, withServer, type ServerOptions } from "./connect.ts";
 import { UsageError } from "./failure.ts";
 import { printFields, printJson, say, withQuiet, type Output } from "./output.ts";
 import { duration, instant, jsonObject } from "./read.ts";
+import { pageOf } from "./run-text.ts";
 import { waitAndEnd } from "./wait.ts";
 
 interface TriggerOptions extends Output, ServerOptions {
@@ -45,13 +46,13 @@ Examples:
         idempotencyKey: options.idempotencyKey,
       });
       if (options.wait === true) {
-        say(
-          options,
-          `${run.dagId} ${run.runId}: made${run.temporalUrl === null ? "" : `  ${run.temporalUrl}`}`,
-        );
+        say(options, `${run.dagId} ${run.runId}: made  ${pageOf(client, run)}`);
         await waitAndEnd(client, run.dagId, run.runId, options);
       } else if (options.output === "json") printJson(run);
       else if (options.quiet === true) console.log(run.runId);
-      else printFields({ ...run });
+      else {
+        const { dagId: _, runId, state, ...rest } = run;
+        printFields({ dagId, runId, state, page: pageOf(client, run), ...rest });
+      }
     });
 }

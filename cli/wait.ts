@@ -2,6 +2,7 @@
 import type { Cell, RunDetail } from "../api/contracts.ts";
 import { RUN_DONE } from "../core/states.ts";
 import type { Client } from "../remote/index.ts";
+import { called } from "./call.ts";
 import { Ended, EXIT } from "./failure.ts";
 import { printJson, say, type Output } from "./output.ts";
 import { cellName, printFailures } from "./run-text.ts";
@@ -52,7 +53,7 @@ async function wait(client: Client, dagId: string, runId: string, options: WaitO
     });
   } catch (error) {
     if (!stopping.signal.aborted) throw error;
-    console.error(`\nno longer waiting; the run goes on: meridian runs wait ${dagId} ${runId}`);
+    console.error(`\nno longer waiting; the run goes on: ${called(`runs wait ${dagId} ${runId}`)}`);
     throw new Ended(EXIT.interrupted);
   } finally {
     process.off("SIGINT", onInterrupt);

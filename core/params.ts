@@ -136,8 +136,17 @@ function expectationOf(message: string): string {
   return /expected (.*?)(?:, received .*)?$/.exec(message)?.[1] ?? "";
 }
 
+/** Of an object, as its author wrote them: keys are sorted where the schema is stored, and `x-order` keeps their order. */
+export function propertyNames(at: JsonSchema): string[] {
+  const names = Object.keys(propertiesOf(at));
+  const order: unknown = at["x-order"];
+  if (!Array.isArray(order)) return names;
+  const place = (name: string): number => (order.includes(name) ? order.indexOf(name) : order.length);
+  return names.sort((a, b) => place(a) - place(b));
+}
+
 function unknownKey(at: JsonSchema, path: Path, key: string): ParamError {
-  const known = Object.keys(propertiesOf(at));
+  const known = propertyNames(at);
   const instead =
     didYouMean(key, known) || (known.length === 0 ? "" : `; expected one of ${known.join(", ")}`);
   return { path: pathText([...path, key]), message: `does not exist${instead}` };

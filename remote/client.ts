@@ -37,7 +37,7 @@ import {
   type StreamOptions,
 } from "./http.ts";
 import { type Pages, pagesOf } from "./pages.ts";
-import { follow } from "./stream.ts";
+import { follow, textOf } from "./stream.ts";
 import type { IdsOf, TriggerArguments } from "./types.ts";
 import { waitForRun, type WaitOptions } from "./wait.ts";
 
@@ -119,6 +119,8 @@ export function createClient<Dags = Readonly<Record<never, never>>>(options: Con
   const http = new Http(options);
   const events = eventsOf(http);
   return {
+    /** The address it talks to, without a slash at its end; the page stands there too. */
+    url: http.url,
     /** Starts a run by hand. Params that do not fit the DAG's schema are refused before a run is made. */
     trigger: async <Id extends IdsOf<Dags>>(
       dagId: Id,
@@ -283,6 +285,9 @@ const taskCalls = (http: Http) => ({
   /** The whole output of a try, also one that is stored apart. */
   output: async (of: TryOf, call: CallOptions = {}): Promise<unknown> =>
     await http.json(`${tryPath(of)}/output`, { ...call, query: { mapIndex: of.mapIndex } }),
+  /** The same as its JSON arrives, for one that is too large to hold. */
+  outputText: (of: TryOf, call: CallOptions = {}): AsyncGenerator<string, void, undefined> =>
+    textOf(http, `${tryPath(of)}/output`, { ...call, query: { mapIndex: of.mapIndex } }),
 });
 
 const poolCalls = (http: Http) => ({

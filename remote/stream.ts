@@ -1,6 +1,6 @@
 /** Server-sent events over `fetch`, which can carry a token; reconnected with the id of the last event. */
 import { ApiError } from "./errors.ts";
-import { type Http, rest, type StreamOptions } from "./http.ts";
+import { type CallOptions, type Http, rest, type StreamOptions } from "./http.ts";
 
 export interface ServerEvent {
   readonly event: string;
@@ -56,16 +56,40 @@ async function* eventsOf(
   response: Response,
   onSilence: () => void,
 ): AsyncGenerator<ServerEvent, void, undefined> {
+  const parse = eventParser();
+  for await (const text of piecesOf(response, onSilence)) yield* parse(text);
+}
+
+async function* piecesOf(response: Response, onSilence: () => void): AsyncGenerator<string, void, undefined> {
   if (response.body === null) return;
   const reader = response.body.pipeThrough(new TextDecoderStream() as never).getReader() as {
     read(): Promise<{ done: boolean; value?: string }>;
   };
-  const parse = eventParser();
   for (;;) {
     const timer = setTimeout(onSilence, SILENT_MS);
     const { done, value } = await reader.read().finally(() => clearTimeout(timer));
     if (done || value === undefined) return;
-    yield* parse(value);
+    yield value;
+  }
+}
+
+/** The text of an answer of any size, as it arrives. A break in the middle is thrown: it cannot go on from there. */
+export async function* textOf(
+  http: Http,
+  path: string,
+  { signal, query }: CallOptions & { readonly query?: object },
+): AsyncGenerator<string, void, undefined> {
+  const ending = new AbortController();
+  const either = signal === undefined ? ending.signal : AbortSignal.any([signal, ending.signal]);
+  try {
+    const response = await http.open(path, { query, signal: either });
+    yield* piecesOf(response, () => ending.abort());
+  } catch (cause) {
+    signal?.throwIfAborted();
+    if (cause instanceof ApiError) throw cause;
+    throw new ApiError(0, "retryable", "api_away", `the answer of ${http.url} broke off`, { cause });
+  } finally {
+    ending.abort();
   }
 }
 

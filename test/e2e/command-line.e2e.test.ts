@@ -121,18 +121,21 @@ describe("F6: the command line beside the running product", { timeout: 180_000 }
         ? true
         : null;
     });
-    const [shown, states, log, first, logJson, why, whyJson, pool, poolJson, list] = await Promise.all([
-      run("runs", "show", ...of),
-      table("tasks", "states-for-dag-run", "trouble.one", "latest"),
-      run("tasks", "logs", "trouble.one", "fails"),
-      run("tasks", "logs", "trouble.one", "fails", RUN, "--try", "1", "--quiet"),
-      json("tasks", "logs", "trouble.one", "fails", "2026-01-02T00:05Z"),
-      run("tasks", "failed-deps", "trouble.one", "waits"),
-      json("tasks", "failed-deps", "trouble.one", "waits", RUN),
-      run("pools", "get", "nowhere"),
-      json("pools", "get", "nowhere"),
-      json("dags", "list-runs", "trouble.one", "--state", "running"),
-    ]);
+    const [shown, states, log, first, logJson, why, whyJson, never, pool, poolJson, list] = await Promise.all(
+      [
+        run("runs", "show", ...of),
+        table("tasks", "states-for-dag-run", "trouble.one", "latest"),
+        run("tasks", "logs", "trouble.one", "fails"),
+        run("tasks", "logs", "trouble.one", "fails", RUN, "--try", "1", "--quiet"),
+        json("tasks", "logs", "trouble.one", "fails", "2026-01-02T00:05Z"),
+        run("tasks", "failed-deps", "trouble.one", "waits"),
+        json("tasks", "failed-deps", "trouble.one", "waits", RUN),
+        run("tasks", "failed-deps", "trouble.one", "load.never"),
+        run("pools", "get", "nowhere"),
+        json("pools", "get", "nowhere"),
+        json("dags", "list-runs", "trouble.one", "--state", "running"),
+      ],
+    );
     const reason = 'can never run: pool "nowhere" does not exist';
     expect(shown.stdout).toContain("manual by ");
     expect(shown.stdout).toMatch(/@cli, /);
@@ -142,7 +145,7 @@ describe("F6: the command line beside the running product", { timeout: 180_000 }
     );
     expect(shown.stdout).toContain(`log: meridian tasks logs trouble.one fails ${RUN}`);
     expect(shown.stdout).toContain(
-      `${product.temporalUi}/namespaces/${product.namespace}/workflows/run.trouble.one.${RUN}`,
+      `\n${product.url}/dags/trouble.one?run=${RUN}\n${product.temporalUi}/namespaces/${product.namespace}/workflows/run.trouble.one.${RUN}`,
     );
     expect(states.find((row) => row["taskId"] === "waits")?.["waits"]).toContain(reason);
     expect(log.stdout).toContain("line of try 2 💼");
@@ -160,6 +163,8 @@ describe("F6: the command line beside the running product", { timeout: 180_000 }
       expect.stringContaining(reason),
     ]);
     expect(whyJson).toMatchObject({ state: "queued", deps: [{ dep: "slots", reason }] });
+    expect(never.stdout).toContain("its rule all_success cannot be met any more: fails is failed\n");
+    expect(never.stdout).toContain(`log: meridian tasks logs trouble.one fails ${RUN}\n`);
     expect(pool.stdout).toContain(reason);
     expect(poolJson).toMatchObject({ name: "nowhere", exists: false });
     expect(list).toMatchObject([{ runId: RUN, state: "running" }]);
@@ -186,6 +191,12 @@ describe("F6: the command line beside the running product", { timeout: 180_000 }
     const good = await run("dags", "trigger", "hello", "-l", "2026-01-03", "--wait", "--timeout", "2m");
     expect([good.code, good.stdout]).toEqual([0, "hello 2026-01-03T00-00-00Z: success\n"]);
     expect(good.stderr).toContain("report: success");
+    expect(good.stderr).toContain(`made  ${product.url}/dags/hello?run=2026-01-03T00-00-00Z\n`);
+    const output = await run("tasks", "output", "hello", "numbers", "2026-01-03");
+    expect([output.code, output.stdout, output.stderr]).toEqual([0, "[1,2,3]\n", ""]);
+    const none = await run("tasks", "output", "trouble.one", "fails", RUN);
+    expect([none.code, none.stdout]).toEqual([3, ""]);
+    expect(none.stderr).toMatch(/^error: .*only one that succeeded has an output$/m);
   });
 
   it("versions and their difference", async () => {
@@ -204,6 +215,24 @@ describe("F6: the command line beside the running product", { timeout: 180_000 }
     expect(diff.stdout).toMatch(/^\+.*retries: 3/m);
     expect(diffJson).toMatchObject({ tasks: [{ id: "fails", change: "changed" }] });
     expect(one.code).toBe(3);
+
+    // Back to the first version: it is in force, though not the newest.
+    product.write("trouble.ts", TROUBLE);
+    await until(async () =>
+      (await json<{ version: number }>("dags", "details", "trouble.one")).version === 1 ? true : null,
+    );
+    const [list, undone, fromOne] = await Promise.all([
+      table("dags", "versions", "trouble.one"),
+      run("dags", "diff", "trouble.one"),
+      run("dags", "diff", "trouble.one", "2"),
+    ]);
+    expect(list.map((row) => [row["number"], row["inForce"]])).toEqual([
+      ["2", expect.not.stringContaining("yes")],
+      ["1", "yes"],
+    ]);
+    expect(undone.stdout).toMatch(/^--- version 2 of .*\n\+\+\+ version 1 of .*, in force$/m);
+    expect(undone.stdout).toMatch(/^~ task fails\n {4}retries: 3 → 1$/m);
+    expect(fromOne.stdout).toBe(undone.stdout);
   });
 
   it("pause, unpause, pools: in words and in JSON", async () => {

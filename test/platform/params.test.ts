@@ -166,7 +166,7 @@ describe("A12: each error has its path and what was expected there", () => {
     [{}, []],
     [{ region: "de" }, [["region", 'Invalid option: expected one of "eu"|"us"']]],
     [{ regoin: "eu" }, [["regoin", 'does not exist; did you mean "region"?']]],
-    [{ x: 1 }, [["x", "does not exist; expected one of either, kind, local, region, since, window"]]],
+    [{ x: 1 }, [["x", "does not exist; expected one of region, since, local, window, either, kind"]]],
     [{ since: "May" }, [["since", "is no date such as 2026-05-09"]]],
     [{ local: "May" }, [["local", "has another form than the DAG expects"]]],
     [{ window: {} }, [["window.days", "is missing; expected array"]]],

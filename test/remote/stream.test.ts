@@ -140,3 +140,55 @@ describe("F5: waiting for a run", () => {
     await expect(client.runs.wait("d", "r", { signal: stop })).rejects.toThrow("enough");
   });
 });
+
+describe("F5: a large output", () => {
+  const of = { dagId: "a", runId: "r", taskId: "t", try: 1 };
+  const client = (answer: Response, asked: string[] = []) =>
+    createClient({
+      url,
+      fetch: ((input: string) => {
+        asked.push(input);
+        return Promise.resolve(answer);
+      }) as unknown as typeof fetch,
+    });
+
+  test("comes in pieces, letters torn in two made whole", async () => {
+    const torn = new TextEncoder().encode('"é"');
+    const answer = new Response(
+      new ReadableStream({
+        start(controller) {
+          controller.enqueue(torn.slice(0, 2));
+          controller.enqueue(torn.slice(2));
+          controller.close();
+        },
+      }),
+    );
+    const asked: string[] = [];
+    let text = "";
+    for await (const piece of client(answer, asked).tasks.outputText({ ...of, mapIndex: 3 })) text += piece;
+    expect(text).toBe('"é"');
+    expect(asked).toEqual([`${url}/api/v1/dags/a/runs/r/tasks/t/tries/1/output?mapIndex=3`]);
+  });
+
+  test("one that breaks off is an error, never half an output that looks whole", async () => {
+    let sent = 0;
+    const answer = new Response(
+      new ReadableStream({
+        pull: (controller) => {
+          sent += 1;
+          if (sent === 1) controller.enqueue(new TextEncoder().encode("[1,"));
+          else controller.error(new TypeError("terminated"));
+        },
+      }),
+    );
+    const pieces: string[] = [];
+    const read = async (): Promise<void> => {
+      for await (const piece of client(answer).tasks.outputText(of)) pieces.push(piece);
+    };
+    await expect(read()).rejects.toMatchObject({
+      code: "api_away",
+      message: `the answer of ${url} broke off`,
+    });
+    expect(pieces).toEqual(["[1,"]);
+  });
+});

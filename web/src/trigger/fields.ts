@@ -1,5 +1,5 @@
 /** A DAG's params, JSON Schema, as fields of a form. What a field cannot show is a field for JSON. Pure. */
-import type { JsonSchema } from "../../../core/params.ts";
+import { type JsonSchema, propertyNames } from "../../../core/params.ts";
 
 type FieldKind = "text" | "number" | "boolean" | "choice" | "date" | "date-time" | "json";
 
@@ -25,16 +25,9 @@ export function fieldsOf(schema: JsonSchema): Field[] | null {
   const properties = root["properties"];
   if (!isObject(properties) || Object.keys(properties).length === 0) return null;
   const required = Array.isArray(root["required"]) ? root["required"] : [];
-  return inOrder(Object.keys(properties), root["x-order"]).map((name) =>
+  return propertyNames(root).map((name) =>
     fieldOf(name, follow(schema, properties[name]), required.includes(name), schema),
   );
-}
-
-/** Keys are sorted where the schema is stored; `x-order` has them as the author wrote them. */
-function inOrder(names: readonly string[], order: unknown): readonly string[] {
-  if (!Array.isArray(order)) return names;
-  const place = (name: string): number => (order.includes(name) ? order.indexOf(name) : order.length);
-  return names.toSorted((a, b) => place(a) - place(b));
 }
 
 function fieldOf(name: string, own: JsonSchema, required: boolean, root: JsonSchema): Field {
