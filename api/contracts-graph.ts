@@ -71,7 +71,16 @@ export const Graph = z
 export type Graph = z.infer<typeof Graph>;
 
 export const DagVersion = z
-  .object({ number: z.int(), hash: z.string(), file: z.string(), createdAt: instant })
+  .object({
+    number: z.int(),
+    hash: z.string(),
+    file: z.string(),
+    createdAt: instant,
+    current: z.boolean().openapi({
+      description:
+        "New runs take it. Not always the newest: a file that goes back to what it was has its old number",
+    }),
+  })
   .openapi("DagVersion");
 export type DagVersion = z.infer<typeof DagVersion>;
 
@@ -83,10 +92,16 @@ export type VersionList = z.infer<typeof VersionList>;
 
 const SourceFile = z.object({ path: z.string(), source: z.string() }).openapi("SourceFile");
 
+const sourcesAt = instant.openapi({
+  description: "When its sources were saved last; after `createdAt`, only remarks and blank lines changed",
+});
+const SourcedVersion = DagVersion.extend({ sourcesAt }).openapi("SourcedVersion");
+
 /** A version with its TypeScript sources, the DAG's own file first. */
-export const VersionDetail = DagVersion.extend({ graph: Graph, sources: z.array(SourceFile) }).openapi(
-  "VersionDetail",
-);
+export const VersionDetail = SourcedVersion.extend({
+  graph: Graph,
+  sources: z.array(SourceFile),
+}).openapi("VersionDetail");
 export type VersionDetail = z.infer<typeof VersionDetail>;
 
 const Change = z.enum(["added", "removed", "changed"]).openapi("Change");
@@ -105,8 +120,8 @@ const Hunk = z
 /** What changed from version `from` to version `to`; what stayed is left out. */
 export const VersionDiff = z
   .object({
-    from: DagVersion,
-    to: DagVersion,
+    from: SourcedVersion,
+    to: SourcedVersion,
     dag: z.array(FieldChange).openapi({ description: "Options of the DAG" }),
     groups: z.array(z.object({ id: z.string(), change: Change, fields: z.array(FieldChange) })),
     tasks: z.array(z.object({ id: z.string(), change: Change, fields: z.array(FieldChange) })),

@@ -109,6 +109,8 @@ export type DagList = z.infer<typeof DagList>;
 export const DagDetail = DagSummary.extend({
   file: z.string(),
   graph: Graph.nullable().openapi({ description: "Of the current version" }),
+  versionSince: optionalInstant.openapi({ description: "When `version` was put in force, maybe again" }),
+  versionBefore: z.int().nullable().openapi({ description: "The version in force before it" }),
   versions: z.array(DagVersion).openapi({ description: "Newest first, at most 100" }),
   warnings: z.array(DagWarning),
   uncovered: z.unknown().openapi({

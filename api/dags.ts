@@ -133,7 +133,13 @@ export const dagRoutes = (deps: AppDeps) => {
         ...shapeDag(row, runs),
         file: row.file,
         graph: graph === null ? null : shapeGraph(graph),
-        versions: versions.map(({ created_at, ...version }) => ({ ...version, createdAt: iso(created_at) })),
+        versionSince: isoOrNull(row.version_since),
+        versionBefore: row.number_before,
+        versions: versions.map(({ created_at, ...version }) => ({
+          ...version,
+          createdAt: iso(created_at),
+          current: version.number === row.version_number,
+        })),
         warnings: (await readWarnings(db, [dagId])).get(dagId) ?? [],
         uncovered: row.uncovered,
       };

@@ -74,7 +74,7 @@ export const versionRoutes = (deps: AppDeps) => {
       const [row] = await readVersions(dagId, number);
       const { graph, file, source_map } = row!;
       return c.json(
-        { ...shapeVersion(row!), graph: shapeGraph(graph), sources: sourcesOf(source_map, file) },
+        { ...shapeSourced(row!), graph: shapeGraph(graph), sources: sourcesOf(source_map, file) },
         200,
       );
     })
@@ -88,8 +88,8 @@ export const versionRoutes = (deps: AppDeps) => {
           ? []
           : diffSources(sourcesOf(before.source_map, before.file), sourcesOf(after.source_map, after.file));
       const body = {
-        from: shapeVersion(before),
-        to: shapeVersion(after),
+        from: shapeSourced(before),
+        to: shapeSourced(after),
         dag,
         groups,
         tasks,
@@ -100,9 +100,12 @@ export const versionRoutes = (deps: AppDeps) => {
     });
 };
 
-const shapeVersion = ({ number, hash, file, created_at }: VersionRow): DagVersion => ({
+const shapeVersion = ({ number, hash, file, created_at, current }: VersionRow): DagVersion => ({
   number,
   hash,
   file,
   createdAt: iso(created_at),
+  current,
 });
+
+const shapeSourced = (row: VersionSourceRow) => ({ ...shapeVersion(row), sourcesAt: iso(row.sources_at) });

@@ -18,7 +18,7 @@ import type { LogStore } from "../platform/logs/store.ts";
 import { openObjects } from "../platform/objects/open.ts";
 import { connectNative } from "../platform/temporal.ts";
 import { createProcessor } from "../processor/processor.ts";
-import type { DevVoice } from "./dev.ts";
+import type { Voice } from "./dev.ts";
 import { createDueRuns } from "../schedules/create-runs.ts";
 import { installRuntime } from "../worker/runtime.ts";
 import { startWorker, type StartedWorker } from "../worker/worker.ts";
@@ -63,7 +63,7 @@ export function checkDagFolder(config: Config): string {
 export async function startProcessorPart(
   shared: Shared,
   createDue: (dagIds: readonly string[]) => Promise<unknown>,
-  voice?: Pick<DevVoice, "log" | "stored">,
+  voice?: Pick<Voice, "log" | "stored" | "same">,
 ): Promise<void> {
   const { config, pool, log, life } = shared;
   const folder = checkDagFolder(config);
@@ -74,6 +74,7 @@ export async function startProcessorPart(
     home: resolve(config.home),
     limits: { timeoutMs: config.importTimeoutMs },
     log: voice?.log ?? log,
+    onSame: (path) => voice?.same(path),
     onStored: (dagIds) => {
       voice?.stored(dagIds);
       return createDue(dagIds).catch((error: unknown) =>

@@ -57,7 +57,12 @@ export async function start(given: Config, { dev = false }: StartOptions = {}): 
       temporalUi: embedded.temporalUi,
     });
     embedded.announcePage(api.url);
-    const voice = (dev ? createDevVoice : createPlainVoice)({ db: pool, folder: config.dags, log, print: say });
+    const voice = (dev ? createDevVoice : createPlainVoice)({
+      db: pool,
+      folder: config.dags,
+      log,
+      print: say,
+    });
     life.onEnd("dev", () => voice.end());
     await startProcessorPart(shared, createDue, voice);
     voice.begin();

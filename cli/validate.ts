@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { InvalidArgumentError, type Command } from "commander";
 import { MeridianError, Refused } from "../core/errors.ts";
@@ -90,7 +90,7 @@ async function check(paths: readonly string[], options: Options): Promise<readon
   const project = projectOf(join(scope.folder, files[0]!));
   const home = config.env["MERIDIAN_HOME"] === undefined ? join(project, ".meridian") : resolve(config.home);
   linkPackages(home, project);
-  const limits = { timeoutMs: Math.max(config.importTimeoutMs, options.budgetMs) };
+  const limits = { timeoutMs: config.importTimeoutMs };
   const others = [...scope.files, ...scope.others];
   const reports = await validate(files, { folder: scope.folder, home, limits, others });
   return reports.map((report) => checkedFile(report, scope.folder, options.budgetMs));
@@ -153,7 +153,7 @@ function checkedFile(report: FileReport, folder: string, budgetMs: number): Chec
       code: error.code,
       message: error.message,
       file: place,
-      line: error.line ?? lineOfId(resolve(folder, report.path), error.message),
+      line: error.line ?? null,
       column: error.column ?? null,
       stack: error.stack ?? null,
     });
@@ -173,17 +173,6 @@ function checkedFile(report: FileReport, folder: string, budgetMs: number): Chec
     problems.push({ ...at, severity: "warning", code: "no_dag", message });
   }
   return { file, dagIds, importMs: durationMs, problems };
-}
-
-/** Where the id stands that another file has too; that error comes from comparing files and knows no line. */
-function lineOfId(path: string, message: string): number | null {
-  const [, id] = /^dag "([^"]+)" is defined by /.exec(message) ?? [];
-  if (id === undefined || !existsSync(path)) return null;
-  const quoted = [`"${id}"`, `'${id}'`, `\`${id}\``];
-  const line = readFileSync(path, "utf8")
-    .split("\n")
-    .findIndex((text) => quoted.some((one) => text.includes(one)));
-  return line === -1 ? null : line + 1;
 }
 
 function print(checked: readonly CheckedFile[], output: Format): void {

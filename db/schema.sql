@@ -27,6 +27,7 @@ create table app.bundle (
   hash text not null,
   code text not null,
   source_map text,
+  sources_at timestamp with time zone not null default app.now(),
   created_at timestamp with time zone not null default app.now(),
   constraint bundle_pkey PRIMARY KEY (hash)
 );
@@ -53,6 +54,8 @@ create table app.dag (
   pause_reason text,
   paused_by text,
   version bigint,
+  version_before bigint,
+  version_since timestamp with time zone,
   timetable jsonb not null,
   timetable_hash text not null,
   start_at timestamp with time zone,

@@ -23,12 +23,14 @@ export class Claims {
   }
 
   /** The first id of the file's that another file defines too, as an error; null when there is none. */
-  conflictOf(dagIds: readonly string[]): FileError | null {
+  conflictOf(dagIds: readonly string[], lineOf?: (dagId: string) => number | undefined): FileError | null {
     for (const id of dagIds) {
       const files = [...(this.#files.get(id) ?? [])].sort();
       if (files.length < 2) continue;
+      const line = lineOf?.(id);
       return {
         code: DUPLICATE_DAG,
+        ...(line !== undefined && { line }),
         message:
           `dag "${id}" is defined by ${files.join(" and ")}: an id belongs to one file; rename or remove all but one. ` +
           "Until then the version in force stays.",
@@ -39,13 +41,13 @@ export class Claims {
 }
 
 /**
- * Whether the file's stored error says that it shares an id with another file. Two DAGs of one id in one file have the
- * same code, but that was thrown, so it has a stack.
+ * Whether an error says that the file shares an id with another. Two DAGs of one id in one file have the same code, but
+ * that was thrown, so it has a stack.
  */
-export function isDuplicate(row: FileRow): boolean {
-  const error = row.error as FileError | null;
-  return error?.code === DUPLICATE_DAG && error.stack === undefined;
-}
+export const isShared = (error: FileError | null): boolean =>
+  error?.code === DUPLICATE_DAG && error.stack === undefined;
+
+export const isDuplicate = (row: FileRow): boolean => isShared(row.error as FileError | null);
 
 /** Of all files, those whose stored error says that they share an id which by now they have for themselves. */
 export function outdatedDuplicates(rows: readonly FileRow[]): ReadonlySet<string> {

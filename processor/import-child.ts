@@ -152,7 +152,11 @@ export class ImportChild {
     else if (/heap out of memory|resident memory over the limit/.test(this.#output)) {
       this.#died("memory", `import needs more than ${this.#limits.memoryMb} MB of memory`);
     } else if (signal !== null) this.#died("exit", `the importing process was ended by ${signal}`);
-    else this.#died("exit", `ended its process with code ${code} (process.exit?) instead of returning`);
+    else
+      this.#died(
+        "exit",
+        `the file ended its process with code ${code} while it was imported (process.exit?); it may only define`,
+      );
   }
 
   #died(cause: Extract<ChildAnswer, { kind: "died" }>["cause"], message: string, error?: RawError): void {

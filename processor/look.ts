@@ -20,6 +20,8 @@ interface FileState {
   /** When what was found last had been read (epoch ms); 0: never. */
   readAt: number;
   retryAt: number;
+  /** The error that was told last, so that one that is only met again is not; null: none. */
+  told: string | null;
   /** Ends the slow import of the look under way. */
   abort: AbortController;
 }
@@ -28,6 +30,9 @@ interface FileState {
 interface Read {
   readonly at: number;
   readonly stamp: string;
+  readonly path: string;
+  /** Whether it has been written since it was read before. */
+  readonly saved: boolean;
   /** When it had been changed. */
   readonly changedAt: number;
   /** Whether an error of the file was stored before. */
@@ -38,6 +43,8 @@ export interface LookerHooks {
   /** Files outside of the folder on which a DAG file depends. */
   depends(paths: readonly string[]): void;
   failed(finding: Extract<Finding, { kind: "failed" }>): void;
+  /** It, or what it imports, was saved, and its DAGs are as before. */
+  same(path: string): void;
   /** A look that came to nothing through no fault of the file; its next due look tries again. */
   complain(error: unknown): void;
 }
@@ -104,6 +111,7 @@ export class Looker {
     row: FileRow | undefined,
     leaving: ReadonlySet<string>,
   ): Promise<Looked> {
+    const stampBefore = this.#files.get(path)?.stamp ?? "";
     const state = this.#begin(path);
     const look = state.look;
     const isCurrent = () => state.look === look;
@@ -115,9 +123,12 @@ export class Looker {
       state.bundles = bundle !== null;
       state.inputs = bundle === null ? [...new Set([...inputs, ...state.inputs])] : inputs;
       this.#hooks.depends(inputs.filter((input) => !input.startsWith(around.folder + sep)));
+      const stamp = await stampOf(inputs, readAt);
       const read: Read = {
         at: readAt,
-        stamp: await stampOf(inputs, readAt),
+        stamp,
+        path,
+        saved: stampBefore !== "" && stamp !== stampBefore,
         changedAt: await changedAt(inputs),
         failed: (row?.error ?? null) !== null,
       };
@@ -159,18 +170,24 @@ export class Looker {
     leaving: ReadonlySet<string>,
   ): Promise<Looked> {
     if (examined.kind === "unchanged") {
-      if (isCurrent()) this.#know(state, read);
+      if (!isCurrent()) return "unchanged";
+      this.#know(state, read);
+      if (read.saved) this.#hooks.same(read.path);
       return "unchanged";
     }
     if (examined.kind !== "found") return "dropped";
     const queueMs = this.#queueMs(state, read, Date.now() - examined.finding.durationMs);
     const finding = { ...examined.finding, queueMs };
-    if (!(await this.#queue.add(finding, leaving, isCurrent)) || !isCurrent()) return "dropped";
+    const kept = await this.#queue.add(finding, leaving, isCurrent);
+    if (kept === "dropped" || !isCurrent()) return "dropped";
     this.#know(state, read);
     state.retryAt = Number.POSITIVE_INFINITY;
+    if (kept === "same" && read.saved) this.#hooks.same(read.path);
+    const told = state.told;
+    state.told = finding.kind === "ok" ? null : finding.error.message;
     if (finding.kind === "ok") return "stored";
     state.retryAt = Date.now() + RETRY_MS;
-    this.#hooks.failed(finding);
+    if (read.saved || told !== state.told) this.#hooks.failed(finding);
     return "failed";
   }
 
@@ -196,6 +213,7 @@ export class Looker {
       bundles: true,
       readAt: 0,
       retryAt: Number.POSITIVE_INFINITY,
+      told: null,
       abort: new AbortController(),
     };
     state.abort.abort();

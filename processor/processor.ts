@@ -1,5 +1,6 @@
 import { realpathSync } from "node:fs";
 import { rm } from "node:fs/promises";
+import { resolve } from "node:path";
 import type pg from "pg";
 import { readFiles, readFilesByPath } from "../db/dags/read-files.ts";
 import type { FileRow } from "../db/dags/types.ts";
@@ -9,6 +10,7 @@ import { lockHashOf } from "./hashes.ts";
 import { makeImportFolder } from "./import-folder.ts";
 import { Importer } from "./importer.ts";
 import { inParallel } from "../core/in-parallel.ts";
+import { lineOfId } from "./line-of-id.ts";
 import { Looker } from "./look.ts";
 import { isFile, mayBeDagFile, mentionsDag, nameIn, scan } from "./scan.ts";
 import { type Stored, storeFindings } from "./store.ts";
@@ -35,6 +37,8 @@ export interface ProcessorOptions {
   readonly log: ProcessorLog;
   /** New, changed and returned DAGs, once they are stored. */
   readonly onStored: (dagIds: readonly string[]) => unknown;
+  /** This DAG file, or what it imports, was saved, and its DAGs are as before. */
+  readonly onSame?: (path: string) => unknown;
 }
 
 /** What a pass did. */
@@ -79,6 +83,7 @@ class FolderProcessor implements Processor {
   #passing: Promise<unknown> = Promise.resolve();
   #first = true;
   #stopped = false;
+  #lineOf = (path: string, dagId: string) => lineOfId(resolve(this.#folder, path), dagId);
 
   constructor(options: ProcessorOptions) {
     const { log } = options;
@@ -86,11 +91,12 @@ class FolderProcessor implements Processor {
     this.#folder = realpathSync(options.folder);
     this.#importFolder = makeImportFolder(options.home);
     this.#importer = new Importer(this.#importFolder, { ...DEFAULT_LIMITS, ...options.limits }, this.#folder);
-    this.#queue = new StoreQueue(options.pool, (stored) => this.#stored(stored));
+    this.#queue = new StoreQueue(options.pool, (stored) => this.#stored(stored), this.#lineOf);
     this.#looker = new Looker(this.#queue, {
       depends: (paths) => this.#watch?.add(paths),
       failed: ({ path, error }) =>
         log.warn({ path, code: error.code, line: error.line }, `${path}: ${error.message}`),
+      same: (path) => options.onSame?.(path),
       complain: (error) => this.#complain(error),
     });
   }
@@ -218,7 +224,7 @@ class FolderProcessor implements Processor {
       if (!this.#stopped) counts[await this.#looker.look(around, path, known.get(path), leaving)] += 1;
     });
     if (gone.length > 0 && !this.#stopped) {
-      this.#stored(await storeFindings(this.#options.pool, [], gone));
+      this.#stored(await storeFindings(this.#options.pool, [], gone, new Set(), this.#lineOf));
       this.#looker.forget(gone);
     }
     const { stored, failed, slow } = counts;
@@ -238,7 +244,7 @@ class FolderProcessor implements Processor {
     const { log, onStored } = this.#options;
     for (const [path, error] of conflicts) log.warn({ path, code: error.code }, error.message);
     for (const path of mended) log.info({ mended: path }, `${path} is fine again`);
-    if (deactivated.length > 0) log.info({ dags: deactivated }, "DAGs that no file defines any more");
+    if (deactivated.length > 0) log.info({ gone: deactivated }, "no file defines these DAGs any more");
     if (changed.length > 0) {
       log.info({ dags: changed }, "DAGs stored");
       this.#attempt(async () => onStored(changed));

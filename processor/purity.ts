@@ -24,7 +24,7 @@ export function changingError(first: Good, second: Good): RawError | null {
     call.kind === "clock"
       ? [
           "clock_at_import",
-          "write a fixed date, or take dates from the run's interval in a task (ds, interval)",
+          "write a fixed date, or take dates from the run's interval in a task (ds, dataInterval)",
         ]
       : ["random_at_import", "write a fixed value, or draw it in a task"];
   return asError(

@@ -1,16 +1,19 @@
 import type pg from "pg";
 import type { FileError } from "./types.ts";
-import { type Finding, type Stored, storeFindings } from "./store.ts";
+import { type Finding, type LineOf, type Stored, storeFindings } from "./store.ts";
 
 /** Files in one transaction: some ten milliseconds. */
 const BATCH = 20;
+
+/** `same`: what was stored before stays, `dropped`: it is of no use any more. */
+export type Kept = "stored" | "same" | "dropped";
 
 interface Waiting {
   readonly finding: Finding;
   readonly leaving: ReadonlySet<string>;
   /** False once the file has changed again: then this finding is dropped. */
   isCurrent(): boolean;
-  resolve(stored: boolean): void;
+  resolve(kept: Kept): void;
   reject(error: unknown): void;
 }
 
@@ -18,16 +21,17 @@ interface Waiting {
 export class StoreQueue {
   #pool: pg.Pool;
   #after: (stored: Stored) => void;
+  #lineOf: LineOf;
   #queue: Waiting[] = [];
   #running: Promise<void> | undefined;
 
-  constructor(pool: pg.Pool, after: (stored: Stored) => void) {
+  constructor(pool: pg.Pool, after: (stored: Stored) => void, lineOf: LineOf) {
     this.#pool = pool;
     this.#after = after;
+    this.#lineOf = lineOf;
   }
 
-  /** True once stored, false when it was dropped. */
-  add(finding: Finding, leaving: ReadonlySet<string>, isCurrent: () => boolean): Promise<boolean> {
+  add(finding: Finding, leaving: ReadonlySet<string>, isCurrent: () => boolean): Promise<Kept> {
     return new Promise((resolve, reject) => {
       this.#queue.push({ finding, leaving, isCurrent, resolve, reject });
       this.#running ??= this.#drain().finally(() => (this.#running = undefined));
@@ -44,7 +48,7 @@ export class StoreQueue {
     await Promise.resolve();
     for (let batch = this.#queue.splice(0, BATCH); batch.length > 0; batch = this.#queue.splice(0, BATCH)) {
       const current = batch.filter((item) => item.isCurrent());
-      for (const item of batch) if (!current.includes(item)) item.resolve(false);
+      for (const item of batch) if (!current.includes(item)) item.resolve("dropped");
       try {
         if (current.length > 0) await this.#store(current);
       } catch {
@@ -61,8 +65,9 @@ export class StoreQueue {
       items.map((item) => item.finding),
       [],
       leaving,
+      this.#lineOf,
     );
-    for (const item of items) item.resolve(true);
+    for (const item of items) item.resolve(stored.same.has(item.finding.path) ? "same" : "stored");
     this.#after(stored);
   }
 

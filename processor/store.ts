@@ -37,6 +37,9 @@ export type Finding = {
 );
 type Good = Extract<Finding, { kind: "ok" }>;
 
+/** The line of a DAG file on which an id stands. */
+export type LineOf = (path: string, dagId: string) => number | undefined;
+
 export interface Stored {
   /** DAGs that are new, changed or active again. */
   readonly changed: readonly string[];
@@ -45,6 +48,8 @@ export interface Stored {
   readonly conflicts: ReadonlyMap<string, FileError>;
   /** Files that were broken and are fine again. */
   readonly mended: readonly string[];
+  /** Files whose DAGs are as before, and that were not broken. */
+  readonly same: ReadonlySet<string>;
   /** Files whose last error has gone with what another file defined: to be imported again. */
   readonly recheck: readonly string[];
 }
@@ -59,6 +64,8 @@ export async function storeFindings(
   gone: readonly string[] = [],
   /** Files that are gone too, and will be stored as such once what took their place is: they claim nothing more. */
   leaving: ReadonlySet<string> = new Set(),
+  /** Where an id stands that files share. */
+  lineOf: LineOf = () => undefined,
 ): Promise<Stored> {
   return await transaction(pool, async (db) => {
     await lockStoring(db);
@@ -74,7 +81,8 @@ export async function storeFindings(
     const good: Good[] = [];
     for (const finding of found) {
       const dagIds = claimedBy(finding);
-      const conflict = finding.kind === "ok" ? claims.conflictOf(dagIds) : null;
+      const conflict =
+        finding.kind === "ok" ? claims.conflictOf(dagIds, (id) => lineOf(finding.path, id)) : null;
       if (conflict !== null) conflicts.set(finding.path, conflict);
       const error = finding.kind === "failed" ? finding.error : conflict;
       if (finding.kind === "ok" && error === null) good.push(finding);
@@ -91,7 +99,7 @@ export async function storeFindings(
     }
     const recheck: string[] = [];
     for (const other of others) {
-      const conflict = claims.conflictOf(other.dag_ids);
+      const conflict = claims.conflictOf(other.dag_ids, (id) => lineOf(other.path, id));
       if (conflict === null && isDuplicate(other)) recheck.push(other.path);
       if (conflict === null || (other.error !== null && !isDuplicate(other))) continue;
       conflicts.set(other.path, conflict);
@@ -103,15 +111,17 @@ export async function storeFindings(
     const isStored = ({ path, dag_ids }: FileFound): boolean =>
       dag_ids.some((id) => isNew.has(id)) || !before.get(path)?.dag_ids.every((id) => dag_ids.includes(id));
     const stored = new Set(good.map((finding) => finding.path));
+    const news = new Set(rows.filter((row) => stored.has(row.path) && isStored(row)).map((row) => row.path));
     await upsertFiles(
       db,
-      rows.map((row) => ({ ...row, stored: stored.has(row.path) && isStored(row) })),
+      rows.map((row) => ({ ...row, stored: news.has(row.path) })),
     );
     if (gone.length > 0) await deleteFiles(db, gone);
     const settled = new Set([...good.map((finding) => finding.path), ...gone]);
     const deactivated = await dropOrphans(db, ids, settled, claims);
     const mended = [...stored].filter((path) => (before.get(path)?.error ?? null) !== null);
-    return { changed, deactivated, conflicts, mended, recheck };
+    const same = new Set([...stored].filter((path) => !news.has(path) && !mended.includes(path)));
+    return { changed, deactivated, conflicts, mended, same, recheck };
   });
 }
 

@@ -14,6 +14,7 @@ import { bundleOne, type Examined, importOne, rooted, type Surroundings } from "
 import { lockHashOf } from "./hashes.ts";
 import { makeImportFolder } from "./import-folder.ts";
 import { Importer } from "./importer.ts";
+import { lineOfId } from "./line-of-id.ts";
 import { inParallel } from "../core/in-parallel.ts";
 import { nameIn } from "./scan.ts";
 import { DEFAULT_LIMITS, type FileError, type ImportLimits } from "./types.ts";
@@ -63,7 +64,7 @@ export async function validate(
     const rest = names(others).filter((path) => !known.has(path));
     const quick = { ...DEFAULT_LIMITS, children: availableParallelism(), ...limits };
     const taken = rest.length === 0 ? [] : await reportAll({ importFolder, root, limits: quick }, rest);
-    return withConflicts(reports, taken);
+    return withConflicts(root, reports, taken);
   });
 }
 
@@ -102,11 +103,17 @@ async function report(around: Surroundings, path: string): Promise<FileReport> {
   return { path, graphs: finding.dags.map((dag) => dag.graph), error: null, durationMs };
 }
 
-function withConflicts(reports: readonly FileReport[], others: readonly FileReport[]): readonly FileReport[] {
+function withConflicts(
+  root: string,
+  reports: readonly FileReport[],
+  others: readonly FileReport[],
+): readonly FileReport[] {
   const claims = new Claims();
   const idsOf = ({ graphs }: FileReport) => graphs.map((graph) => graph.dagId);
   for (const one of [...reports, ...others]) claims.add(one.path, idsOf(one));
-  return reports.map((one) => ({ ...one, error: one.error ?? claims.conflictOf(idsOf(one)) }));
+  const conflictOf = (one: FileReport) =>
+    claims.conflictOf(idsOf(one), (id) => lineOfId(resolve(root, one.path), id));
+  return reports.map((one) => ({ ...one, error: one.error ?? conflictOf(one) }));
 }
 
 /**

@@ -6,7 +6,7 @@ export async function putInForce(
   rows: readonly { readonly dag_id: string; readonly hash: string }[],
 ): Promise<void> {
   await db.query(
-    `update app.dag d set version = v.version
+    `update app.dag d set version = v.version, version_before = d.version, version_since = app.now()
        from unnest($1::text[], $2::text[]) as r (dag_id, hash)
        join app.dag_version v on v.dag_id = r.dag_id and v.hash = r.hash
       where d.dag_id = r.dag_id and d.version is distinct from v.version`,

@@ -15,7 +15,8 @@ $$;
 create table app.bundle (
   hash       text primary key,
   code       text not null,
-  source_map text,
+  source_map text,                                 -- with the sources as saved last: remarks change them and not the code
+  sources_at timestamptz not null default app.now(), -- when that was
   created_at timestamptz not null default app.now()
 );
 
@@ -26,7 +27,9 @@ create table app.dag (
   paused          boolean not null default false,
   pause_reason    text,
   paused_by       text,
-  version         bigint,                          -- the version new runs take
+  version         bigint,                          -- the version new runs take; not the newest where a file went back
+  version_before  bigint,                          -- the one in force before it
+  version_since   timestamptz,                     -- when it was put in force, maybe again
   timetable       jsonb not null,
   timetable_hash  text not null,
   start_at        timestamptz,

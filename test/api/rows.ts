@@ -45,7 +45,8 @@ export async function insertVersion(
        insert into app.dag_version (dag_id, number, hash, graph, bundle_hash, file)
        select $1, coalesce(max(number), 0) + 1, md5($2::text), $2::jsonb, 'b', $1 || '.ts'
        from app.dag_version where dag_id = $1 returning version)
-     update app.dag d set version = made.version from made where d.dag_id = $1 returning d.version::float8 as version`,
+     update app.dag d set version = made.version, version_before = d.version, version_since = app.now()
+     from made where d.dag_id = $1 returning d.version::float8 as version`,
     [dagId, JSON.stringify(serialGraph(dagId, tasks))],
   );
   return rows[0]!.version;

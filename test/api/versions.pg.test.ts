@@ -8,6 +8,8 @@ import {
   VersionList,
 } from "../../api/contracts.ts";
 import type { SerialGraph } from "../../core/graph.ts";
+import { insertBundles } from "../../db/dags/insert-bundles.ts";
+import { putInForce } from "../../db/dags/put-in-force.ts";
 import { insertDag, insertVersion } from "./rows.ts";
 import { serialGraph, serialTask } from "../support/serial.ts";
 import { get, problemOf, testApp, type TestApp } from "./support.ts";
@@ -36,6 +38,14 @@ async function addVersion(
      values ('sales', $1::integer, 'h' || $1::integer, $2, $3, 'team/sales.ts')`,
     [number, JSON.stringify(graph), bundle],
   );
+}
+
+async function hashOf(dagId: string, number: number): Promise<string> {
+  const { rows } = await database.pool.query<{ hash: string }>(
+    "select hash from app.dag_version where dag_id = $1 and number = $2",
+    [dagId, number],
+  );
+  return rows[0]!.hash;
 }
 
 const long = Array.from({ length: 30 }, (_, i) => `line ${i}`);
@@ -139,6 +149,41 @@ test("B2: the difference of two versions: options, tasks, edges, and lines of ea
     edges: [],
     sources: [],
   });
+});
+
+test("B2: a DAG that went back to an older version names it, since when, and what was in force before", async () => {
+  const { pool } = database;
+  await insertDag(pool, "undone");
+  await insertVersion(pool, "undone", []);
+  await insertVersion(pool, "undone", [serialTask("other")]);
+  const of = async (path: string) => await get(app, `/dags/undone${path}`, DagDetail);
+  expect(await of("")).toMatchObject({ version: 3, versionBefore: 2 });
+  await putInForce(pool, [{ dag_id: "undone", hash: await hashOf("undone", 2) }]);
+  const dag = await of("");
+  expect(dag).toMatchObject({ version: 2, versionBefore: 3 });
+  const newest = dag.versions[0]!;
+  expect(dag.versionSince! > newest.createdAt).toBe(true);
+  const list = await get(app, "/dags/undone/versions", VersionList);
+  for (const { versions } of [dag, list])
+    expect(versions.map(({ number, current }) => [number, current])).toEqual([
+      [3, false],
+      [2, true],
+      [1, false],
+    ]);
+  const diff = await get(app, "/dags/undone/versions/3/diff/2", VersionDiff);
+  expect([diff.from.current, diff.to.current]).toEqual([false, true]);
+  expect(await get(app, "/dags/undone/versions/2", VersionDetail)).toMatchObject({ current: true });
+});
+
+test("a remark saved later is no version; its sources have its date", async () => {
+  const before = await get(app, "/dags/sales/versions/3", VersionDetail);
+  expect(before.sourcesAt <= before.createdAt).toBe(true);
+  const map = JSON.stringify({ sources: ["team/sales.ts"], sourcesContent: ["first(); // a remark\n"] });
+  await insertBundles(database.pool, [{ hash: "code3", code: "", source_map: map }]);
+  const after = await get(app, "/dags/sales/versions/3", VersionDetail);
+  expect(after.createdAt).toBe(before.createdAt);
+  expect(after.sourcesAt > after.createdAt).toBe(true);
+  expect((await get(app, "/dags/sales/versions/2/diff/3", VersionDiff)).to.sourcesAt).toBe(after.sourcesAt);
 });
 
 test("versions that are not there", async () => {

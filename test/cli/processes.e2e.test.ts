@@ -3,9 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { createPlainVoice } from "../../cli/dev.ts";
 import { freePort } from "../../platform/embedded/ports.ts";
-import { createLog } from "../../platform/log.ts";
 import { insertDag } from "../api/rows.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { startProcess } from "../support/processes.ts";
@@ -67,18 +65,4 @@ describe("processes of their own", () => {
       await replica.drop();
     }
   });
-});
-
-it("a start tells in a line what each save stored or mended, not what it found at first", () => {
-  const lines: string[] = [];
-  const voice = createPlainVoice(createLog("fatal", "test"), (line) => lines.push(line));
-  voice.stored(["early"]);
-  voice.begin();
-  voice.stored(["hello", "sales"]);
-  voice.log.info({ mended: "hello.ts" }, "hello.ts is fine again");
-  voice.log.info({ dags: ["hello"] }, "DAGs stored");
-  expect(lines.map((line) => line.replace(/^\d\d:\d\d:\d\d/, "TIME"))).toEqual([
-    "TIME  stored: hello, sales",
-    "TIME  hello.ts is fine again",
-  ]);
 });

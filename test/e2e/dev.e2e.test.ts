@@ -82,6 +82,7 @@ describe("F2: meridian dev", () => {
 
   it("a save that changes nothing that is run is no version", async () => {
     product.write(FILE, `${loop(3, 2)}// a remark\n`);
+    await said(/loop\.ts: saved, no change in what is run/);
     product.write(
       "other.ts",
       `import { dag } from "meridian";\ndag("dev_other", { schedule: null }, () => {});\n`,
@@ -107,8 +108,16 @@ describe("F2: meridian dev", () => {
     expect(await answerOf(await trigger({}))).toEqual([5, 5]);
   });
 
+  it("going back to an earlier text is told from what was in force to what is, and so is what comes after", async () => {
+    product.write(FILE, loop(1));
+    await said(/dev_loop {2}version 4 → 1, \d+\.\d s after the save: task held: retries 2 → 0; code/);
+    expect(await answerOf(await trigger({}))).toEqual([1, 1]);
+    product.write(FILE, loop(6));
+    await said(/dev_loop {2}version 1 → 5, \d+\.\d s after the save: code/);
+  });
+
   it("a file that goes takes its DAGs with it", async () => {
     product.write("other.ts", null);
-    await said(/dev_other: DAGs that no file defines any more/);
+    await said(/dev_other: no file defines it any more/);
   });
 });

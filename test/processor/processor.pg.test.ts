@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { readInForce } from "../../db/read/versions.ts";
 import { useRig } from "./rig.ts";
 import { dagText } from "./support.ts";
 
@@ -73,7 +74,36 @@ test("B2: a change makes a version, a change back takes the old one", async () =
   rig.place.write("sales.ts", dagText("sales", "{}", "() => 1"));
   await p.pass();
   expect((await rig.versions()).map((v) => v.number)).toEqual([1, 2]);
-  expect((await rig.dag("sales")).version).toBe(first);
+  const undone = await rig.dag("sales");
+  expect([undone.version, undone.version_before]).toEqual([first, second.version]);
+  expect(await readInForce(rig.pool, "sales")).toEqual({ number: 1, number_before: 2, is_fresh: true });
+  rig.place.unlink("sales.ts");
+  await p.pass();
+  rig.place.write("sales.ts", dagText("sales", "{}", "() => 1"));
+  await p.pass();
+  expect(await readInForce(rig.pool, "sales"), "it is back").toMatchObject({ number: 1, is_fresh: false });
+});
+
+test("F2: a save that changes nothing is told, be it a remark or the same text; a rescan tells nothing", async () => {
+  const same: string[] = [];
+  const p = rig.processor({ onSame: (path) => void same.push(path) });
+  const text = dagText("sales");
+  rig.place.write("sales.ts", text);
+  await p.pass();
+  await p.pass();
+  expect(same).toEqual([]);
+  rig.place.write("sales.ts", `${text}// A remark.\n`);
+  await p.pass();
+  rig.place.write("sales.ts", `${text}// A remark.\n`);
+  await p.pass();
+  expect(same).toEqual(["sales.ts", "sales.ts"]);
+  rig.place.write("sales.ts", dagText("sales", "{}", "() => 22"));
+  await p.pass();
+  rig.place.write("sales.ts", "syntax error: dag(");
+  await p.pass();
+  rig.place.write("sales.ts", dagText("sales", "{}", "() => 22"));
+  await p.pass();
+  expect(same, "a change, an error, and its mending are told otherwise").toHaveLength(2);
 });
 
 test("B2: other dates make the DAG due at once; a comment changes the map alone", async () => {

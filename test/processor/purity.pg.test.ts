@@ -47,7 +47,7 @@ test(
     }
     expect(found["date.ts"].message).toBe(
       "new Date() at import: what the file defines depends on it, so each import would be another version; " +
-        "write a fixed date, or take dates from the run's interval in a task (ds, interval)",
+        "write a fixed date, or take dates from the run's interval in a task (ds, dataInterval)",
     );
     expect((await rig.versions()).map((version) => version.dag_id)).toEqual(["good"]);
   },

@@ -13,7 +13,7 @@ describe.skipIf(whyNoBrowser() !== null)("details", () => {
   const log = () => details().getByRole("region", { name: "Log" });
   const LOAD = "/dags/seattle_weather?run=2015-12-09T00-00-00Z&task=load";
 
-  test("a log is searched, filtered by level, linked to and downloaded; the URL keeps it", async () => {
+  test("C1 F9: a log is searched, filtered by level, linked to and downloaded; the URL keeps it", async () => {
     await desk.open(LOAD);
     await log().getByText("5 lines").waitFor();
     await log().getByLabel("Search the log").fill("ROWS");
@@ -36,7 +36,7 @@ describe.skipIf(whyNoBrowser() !== null)("details", () => {
     await log().getByText("No line matches").waitFor();
   });
 
-  test("a link to a line of a long log opens at that line; the end is followed only when asked for", async () => {
+  test("F9: a link to a line of a long log opens at that line; the end is followed only when asked for", async () => {
     const run = desk.world.dags.get("sales_daily")!.runs.at(-1)!;
     const lines = run.tasks.get("clean_orders -1")!.logs.get(1)!;
     lines.text = Array.from({ length: 20_000 }, (_, n) =>
@@ -66,7 +66,7 @@ describe.skipIf(whyNoBrowser() !== null)("details", () => {
     );
   });
 
-  test("run and task have the whole page when wanted, and go back beside the grid", async () => {
+  test("C1: run and task have the whole page when wanted, and go back beside the grid", async () => {
     await desk.open("/dags/seattle_weather?run=2015-12-09T00-00-00Z");
     await details().getByRole("link", { name: "Open at full width" }).click();
     await desk.page.getByRole("grid").waitFor({ state: "detached" });
@@ -87,7 +87,29 @@ describe.skipIf(whyNoBrowser() !== null)("details", () => {
     await desk.page.getByRole("grid").waitFor();
   });
 
-  test("the DAG's own details: coming runs, its doc, what is wrong with it", async () => {
+  test("a file that went back to what it was: the version in force is an older number, since it went back", async () => {
+    const dag = desk.world.dags.get("sales_daily")!;
+    const before = dag.detail;
+    dag.detail = {
+      ...before,
+      version: 2,
+      versionBefore: 3,
+      versionSince: new Date(Date.now() - 3_600_000).toISOString(),
+      versions: before.versions.map((one) => ({ ...one, current: one.number === 2 })),
+    };
+    await desk.open("/dags/sales_daily");
+    await details()
+      .getByRole("definition")
+      .filter({ hasText: /^2, since 1.? ?h/ })
+      .waitFor();
+    await desk.open("/dags/sales_daily?show=code");
+    await desk.page.getByText("the current version").waitFor();
+    await desk.page.getByRole("button", { name: "What changed in it" }).click();
+    expect([query(desk).get("version"), query(desk).get("against")]).toEqual(["2", "3"]);
+    dag.detail = before;
+  });
+
+  test("C1 F9: the DAG's own details: coming runs, its doc, what is wrong with it", async () => {
     const dag = desk.world.dags.get("sales_daily")!;
     dag.detail = {
       ...dag.detail,

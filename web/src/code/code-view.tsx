@@ -23,7 +23,7 @@ interface Props {
 export function CodeView({ dag, view }: Props) {
   const { data: run } = useRun(dag.dagId, view.runId);
   const number = view.version ?? run?.version ?? (view.runId === null ? dag.version : null);
-  const list = useVersions(dag.dagId, dag.version);
+  const list = useVersions(dag.dagId, dag.versionSince);
   const versions = list.data?.pages.flatMap((page) => page.versions) ?? dag.versions;
   if (number === null)
     return (
@@ -37,6 +37,7 @@ export function CodeView({ dag, view }: Props) {
         versions={versions}
         number={number}
         current={dag.version}
+        inForceBefore={dag.versionBefore}
         view={view}
         more={list.hasNextPage ? () => void list.fetchNextPage() : null}
         ofRun={run?.version === number}
@@ -54,14 +55,16 @@ interface ToolProps {
   readonly versions: readonly DagVersion[];
   readonly number: number;
   readonly current: number | null;
+  readonly inForceBefore: number | null;
   readonly view: DagView;
   /** Reads older versions; null: there are none. */
   readonly more: (() => void) | null;
   readonly ofRun: boolean;
 }
 
-function CodeTools({ versions, number, current, view, more, ofRun }: ToolProps) {
-  const before = versions.find((version) => version.number < number)?.number ?? null;
+function CodeTools({ versions, number, current, inForceBefore, view, more, ofRun }: ToolProps) {
+  const older = versions.find((version) => version.number < number)?.number ?? null;
+  const before = number === current ? inForceBefore : older;
   const against = view.against === number ? null : view.against;
   return (
     <div className="grid-tools">
@@ -77,7 +80,10 @@ function CodeTools({ versions, number, current, view, more, ofRun }: ToolProps) 
         versions={versions.filter((version) => version.number !== number)}
         value={against}
         none="nothing"
-        onPick={(picked) => changeView({ against: picked })}
+        onPick={(picked) =>
+          // Both are named, so that the address means the same after the next version.
+          changeView(picked === null ? { against: null } : { version: number, against: picked })
+        }
       />
       {against === null ? (
         <button
@@ -145,6 +151,7 @@ function VersionSelect({
         {versions.map((version) => (
           <option key={version.number} value={version.number}>
             {version.number} · {formatInstant(Date.parse(version.createdAt), zone, false)}
+            {version.current && " · current"}
           </option>
         ))}
       </select>
@@ -197,6 +204,11 @@ function Files({ version, path }: { readonly version: VersionDetail; readonly pa
       <div className="file-facts soft small">
         <span>
           stored <When at={Date.parse(version.createdAt)} seconds={false} />
+          {version.sourcesAt > version.createdAt && (
+            <>
+              , its remarks <When at={Date.parse(version.sourcesAt)} seconds={false} />
+            </>
+          )}
         </span>
         <span className="mono" title={`Hash of graph and code: ${version.hash}`}>
           {version.hash.slice(0, 12)}

@@ -12,7 +12,6 @@ import { PanelHead } from "./panel-head.tsx";
 export function DagInfo({ dag, view }: { readonly dag: DagDetail; readonly view: DagView }) {
   const { graph } = dag;
   const { zone } = useZone();
-  const version = dag.versions[0];
   return (
     <>
       <PanelHead dagId={dag.dagId} title="About this DAG" />
@@ -90,14 +89,18 @@ export function DagInfo({ dag, view }: { readonly dag: DagDetail; readonly view:
         <dd>
           <code>{dag.file}</code>
         </dd>
-        {version !== undefined && (
+        {dag.version !== null && (
           <>
             <dt>Version</dt>
             <dd>
               <Link to={dagPlace(dag.dagId, { ...view, show: "code", version: null, against: null })}>
-                {version.number}
+                {dag.version}
               </Link>
-              , since <Relative at={Date.parse(version.createdAt)} />
+              {dag.versionSince !== null && (
+                <>
+                  , since <Relative at={Date.parse(dag.versionSince)} />
+                </>
+              )}
             </dd>
           </>
         )}
