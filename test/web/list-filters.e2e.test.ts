@@ -15,7 +15,7 @@ describe.skipIf(whyNoBrowser() !== null)("filters of lists", () => {
       .filter({ hasText: new RegExp(`^${text}$`) })
       .waitFor();
 
-  test("DAGs by tags, owner, state of the last run and import error, all in the URL", async () => {
+  test("F9: DAGs by tags, owner, state of the last run and import error, all in the URL", async () => {
     await desk.open("/dags");
     await total("148");
     await desk.page.getByLabel("Tag").selectOption("warehouse");
@@ -64,7 +64,7 @@ describe.skipIf(whyNoBrowser() !== null)("filters of lists", () => {
     await desk.page.getByRole("heading", { name: "churn_report" }).waitFor();
   });
 
-  test("20,000 DAGs are scrolled through with few rows in the document", async () => {
+  test("C1: 20,000 DAGs are scrolled through with few rows in the document", async () => {
     const { detail } = desk.world.dags.get("brand_new")!;
     // The made-up stream compares all it has ten times a second: it is left out.
     desk.world.silent = true;
@@ -82,7 +82,7 @@ describe.skipIf(whyNoBrowser() !== null)("filters of lists", () => {
           await desk.page.mouse.wheel(0, 40_000);
           return row("many_19999").count();
         },
-        { timeout: 60_000, intervals: [20] },
+        { timeout: 60_000, interval: 20 },
       )
       .toBe(1);
     expect(await desk.page.getByRole("row").count()).toBeLessThan(80);
@@ -95,7 +95,7 @@ describe.skipIf(whyNoBrowser() !== null)("filters of lists", () => {
     await row("many_12349").waitFor();
   }, 90_000);
 
-  test("runs by DAG, kind and state, in the URL", async () => {
+  test("F9: runs by DAG, kind and state, in the URL", async () => {
     await desk.open("/runs");
     const rows = () => desk.page.getByRole("row");
     await rows().nth(50).waitFor();

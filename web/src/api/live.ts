@@ -6,7 +6,7 @@ import type { QueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { api } from "./api.ts";
 import { applyChanges } from "./apply-changes.ts";
-import { client } from "./client.ts";
+import { client, trouble } from "./client.ts";
 
 /** The stream is tried again this long after the API refused it; a lost connection is taken up by the client itself. */
 const AGAIN_MS = 5000;
@@ -18,9 +18,9 @@ export function isLive(): boolean {
   return live;
 }
 
-/** How long until what moves is asked for again: `calmMs` while its changes come by the stream. */
-export function pollMs(ms: number, calmMs: number): number {
-  return live ? calmMs : ms;
+/** How long until what moves is asked for again: `calmMs` while its changes come by the stream, longer while nobody answers. */
+export function pollMs(ms: number, calmMs: number = ms): number {
+  return live ? calmMs : trouble.slowed(ms);
 }
 
 /**
@@ -56,6 +56,7 @@ function subscribe(queries: QueryClient, dagId: string | null): () => void {
     };
     for await (const { changes } of api.events({ dagId: dagId ?? undefined, signal, onBreak })) {
       live = true;
+      trouble.heard();
       if (isFirst || changes === null) catchUp();
       isFirst = false;
       if (changes !== null) applyChanges(queries, changes);

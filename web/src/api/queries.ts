@@ -76,7 +76,7 @@ export function useDag(dagId: string | null) {
     queryKey: ["dag", dagId],
     queryFn: ({ signal }) => api.dags.get(dagId!, { signal }),
     enabled: dagId !== null,
-    refetchInterval: CALM_MS,
+    refetchInterval: () => pollMs(CALM_MS),
   });
 }
 
@@ -191,7 +191,7 @@ export function usePools() {
   return useQuery({
     queryKey: ["pools"],
     queryFn: ({ signal }) => api.pools.list({ signal }),
-    refetchInterval: LIVE_MS,
+    refetchInterval: () => pollMs(LIVE_MS),
   });
 }
 
@@ -199,7 +199,7 @@ export function useImportErrors() {
   return useQuery({
     queryKey: ["import-errors"],
     queryFn: ({ signal }) => api.files.importErrors({ signal }),
-    refetchInterval: 2 * LIVE_MS,
+    refetchInterval: () => pollMs(2 * LIVE_MS),
   });
 }
 

@@ -1,5 +1,5 @@
 import type { DagFile } from "../../../api/contracts.ts";
-import { placeInWords } from "../imports/place.ts";
+import { headlineOf, placeInWords } from "../imports/place.ts";
 import { Link } from "../routing/link.tsx";
 import { dagPlace, goTo } from "../routing/use-route.ts";
 import { formatDuration } from "../time/format.ts";
@@ -85,9 +85,7 @@ function FileTable({ files }: { readonly files: readonly DagFile[] }) {
           <tr>
             <th scope="col">File</th>
             <th scope="col">DAGs</th>
-            <th scope="col" title="When it was last imported">
-              Last looked at
-            </th>
+            <th scope="col">Last imported</th>
             <th scope="col" title="When an import last changed what is stored">
               Last stored
             </th>
@@ -119,7 +117,7 @@ function FileRow({ file }: { readonly file: DagFile }) {
             <Link to={{ page: "import-errors", file: file.file }}>
               does not load{placeInWords(file.error)}
             </Link>
-            : {file.error.message.split("\n", 1)[0]}
+            : {headlineOf(file.error)}
           </div>
         )}
         {file.warnings.map((warning) => (

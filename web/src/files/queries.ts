@@ -1,5 +1,6 @@
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { api } from "../api/api.ts";
+import { pollMs } from "../api/live.ts";
 
 const FILES_A_PAGE = 100;
 const LOOK_MS = 3000;
@@ -21,6 +22,6 @@ export function useFiles(search: string, withError: boolean) {
     initialPageParam: null as string | null,
     getNextPageParam: (last) => last.after,
     placeholderData: keepPreviousData,
-    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 1) > 2 ? LONG_MS : LOOK_MS),
+    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 1) > 2 ? LONG_MS : pollMs(LOOK_MS)),
   });
 }

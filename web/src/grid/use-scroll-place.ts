@@ -39,5 +39,12 @@ export function useScrollPlace(
     const oldest = before.runs[0]?.key;
     const added = runs[0]?.key === oldest ? 0 : runs.findIndex((run) => run.key === oldest);
     if (added > 0) element.scrollLeft += added * columnPx;
-  }, [scroller, runs, columnPx, rest]);
+  }, [scroller, runs, columnPx]);
+  // By where it is, not by its last event: a link may have just led elsewhere.
+  useLayoutEffect(() => {
+    const element = scroller.current;
+    if (element === null) return;
+    const toEnd = element.scrollWidth - element.scrollLeft - element.clientWidth;
+    if (toEnd <= NEAR_END_PX + columnPx) element.scrollLeft = element.scrollWidth;
+  }, [scroller, columnPx, rest]);
 }

@@ -6,6 +6,12 @@ import { Relative } from "../time/when.tsx";
 import { Answer } from "../ui/answer.tsx";
 import { CopyButton } from "../ui/copy-button.tsx";
 import { Notice } from "../ui/notice.tsx";
+import { headlineOf, placeOf } from "./place.ts";
+
+/** Codes that say nothing to an author. */
+const CODE_WORDS: Readonly<Record<string, string>> = {
+  bundle_failed: "it cannot be read as TypeScript, or imports what is not there",
+};
 
 export function ImportErrorsPage({ file }: { readonly file: string | null }) {
   return (
@@ -49,9 +55,14 @@ function ErrorCard({ error, open }: { readonly error: ImportError; readonly open
       }}
     >
       <summary>
-        <code className="file">{error.file}</code>
+        <code className="file">
+          {error.file}
+          {error.place?.file === error.file ? `:${error.place.line}` : ""}
+        </code>
         <span className="first-line">{headlineOf(error)}</span>
-        {placeOf(error) !== error.file && <code className="soft small">{placeOf(error)}</code>}
+        {error.place !== null && error.place.file !== error.file && (
+          <code className="soft small">in {placeOf(error)}</code>
+        )}
         <span className="soft small">
           tried <Relative at={Date.parse(error.checkedAt)} />
         </span>
@@ -71,7 +82,7 @@ function ErrorCard({ error, open }: { readonly error: ImportError; readonly open
           ))}
         </span>
         <span className="import-more">
-          <span>{error.code.replaceAll("_", " ")}</span>
+          <span>{CODE_WORDS[error.code] ?? error.code.replaceAll("_", " ")}</span>
           <Link to={{ page: "files", search: error.file, withError: false }}>about the file</Link>
           <CopyButton label="copy" text={() => textOf(error)} />
         </span>
@@ -80,21 +91,9 @@ function ErrorCard({ error, open }: { readonly error: ImportError; readonly open
   );
 }
 
-/** Where it is, which may be in a module that the file imports. */
-function placeOf({ file, place }: ImportError): string {
-  return place === null ? file : `${place.file}:${place.line}`;
-}
-
-/** Without the place, which stands beside it. */
-function headlineOf(error: ImportError): string {
-  const line = error.message.split("\n", 1)[0]!;
-  const place = `${placeOf(error)}: `;
-  return line.startsWith(place) ? line.slice(place.length) : line;
-}
-
 /** As one would send it to somebody. */
 function textOf(error: ImportError): string {
-  return `${error.file}\n${error.stack === null ? error.message : withStack(error.message, error.stack)}`;
+  return `${placeOf(error)}\n${error.stack === null ? error.message : withStack(error.message, error.stack)}`;
 }
 
 /** Stacks usually begin with the message. */

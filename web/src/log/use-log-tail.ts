@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from "react";
 import { api, isAway } from "../api/api.ts";
+import { trouble } from "../api/client.ts";
 import { parseLog, type Line } from "./lines.ts";
 
 export interface LogSource {
@@ -92,7 +93,7 @@ async function follow(
       const failure = error instanceof Error ? error : new Error(String(error));
       tell(false, failure);
       if (!isAway(failure)) return;
-      await pause(AWAY_MS, signal);
+      await untilBack(signal);
     }
     await visible(signal);
   }
@@ -120,6 +121,14 @@ async function stream(
   } finally {
     document.removeEventListener("visibilitychange", onHidden);
   }
+}
+
+/** Longer from time to time while nobody answers, no longer than until somebody does. */
+async function untilBack(signal: AbortSignal): Promise<void> {
+  const back = new AbortController();
+  const leave = trouble.subscribe(() => trouble.read() === null && back.abort());
+  await pause(trouble.slowed(AWAY_MS), AbortSignal.any([signal, back.signal]));
+  leave();
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {

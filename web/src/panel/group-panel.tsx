@@ -1,4 +1,4 @@
-import type { DagDetail } from "../../../api/contracts.ts";
+import type { DagDetail, RunDetail } from "../../../api/contracts.ts";
 import { useRun } from "../api/queries.ts";
 import { loudest } from "../grid/model.ts";
 import { Markdown } from "../markdown/markdown.tsx";
@@ -12,6 +12,7 @@ import { useZone } from "../time/zone.tsx";
 import { Notice } from "../ui/notice.tsx";
 import { Named } from "./names.tsx";
 import { PanelHead } from "./panel-head.tsx";
+import { WaitingNote } from "./waiting-note.tsx";
 
 interface Props {
   readonly dag: DagDetail;
@@ -73,9 +74,16 @@ export function GroupPanel({ dag, groupId, runId, view }: Props) {
               {task.label === "" ? task.id : task.label}
             </Link>
             {run !== undefined && <StateWord look={TASK_LOOK[states.get(task.id) ?? "none"]} />}
+            <TaskWait run={run} taskId={task.id} />
           </li>
         ))}
       </ul>
     </>
   );
+}
+
+/** Of a mapped task the one that waits longest says why. */
+function TaskWait({ run, taskId }: { readonly run: RunDetail | undefined; readonly taskId: string }) {
+  const waiting = run?.waiting.find((one) => one.taskId === taskId);
+  return waiting === undefined ? null : <WaitingNote waiting={waiting} />;
 }

@@ -25,6 +25,8 @@ interface Props {
 
 /** More than this many is what the grid is for. */
 const SEEN = 12;
+/** Of what can never be granted as things are, the reason begins so (`core/allocate.ts`). */
+const NEVER = "can never run";
 const UNDER_WAY: ReadonlySet<TaskState> = new Set(["running", "queued", "up_for_retry", "deferred"]);
 
 export function RunPanel({ dag, runId, view }: Props) {
@@ -64,7 +66,9 @@ function RunBody({ dag, run, view }: RunProps) {
     <>
       <p className="state-line">
         <StateWord look={look} />
-        <span className="soft">{why === null && run.reason === null ? look.meaning : ""}</span>
+        <span className="soft">
+          {why === null && run.reason === null ? (waitsOf(run) ?? look.meaning) : ""}
+        </span>
       </p>
       {why}
       {run.reason !== null && (
@@ -128,6 +132,17 @@ function RunBody({ dag, run, view }: RunProps) {
   );
 }
 
+/** That a run has begun and none of its tasks is at work, and whether that will change by itself; null: it is not so. */
+function waitsOf({ state, cells, waiting }: RunDetail): string | null {
+  if (state !== "running" || cells.some((cell) => cell.state === "running")) return null;
+  const waits = cells.filter((cell) => UNDER_WAY.has(cell.state)).length;
+  if (waits === 0) return null;
+  const never = waiting.filter((one) => one.taskId !== null && one.reason?.startsWith(NEVER)).length;
+  const tasks = `${waits} ${waits === 1 ? "task" : "tasks"}`;
+  if (never === 0) return `${tasks} ${waits === 1 ? "waits" : "wait"}`;
+  return never >= waits ? `Waits: ${tasks} can never run` : `${tasks} wait; ${never} of them can never run`;
+}
+
 /** How many tasks are in which state; `unasked` ones have no cell yet. */
 function TaskTally({ cells, unasked }: { readonly cells: readonly Cell[]; readonly unasked: number }) {
   const count = (state: TaskState): number =>
@@ -165,10 +180,14 @@ function failureOf(dag: DagDetail, run: RunDetail, view: DagView): ReactNode {
   );
 }
 
-/** The tasks that want eyes: failed ones first, then what runs or waits, with why. */
+/** The tasks that want eyes: failed ones first, then what runs or waits, with why; each in the order of the grid. */
 function TasksToSee({ dag, run, view }: RunProps) {
   const rank = (cell: Cell): number => (cell.state === "failed" ? 0 : UNDER_WAY.has(cell.state) ? 1 : 2);
-  const cells = run.cells.filter((cell) => rank(cell) < 2).toSorted((a, b) => rank(a) - rank(b));
+  const places = new Map(dag.graph?.tasks.map((task, at) => [task.id, at]));
+  const placeOf = (cell: Cell): number => places.get(cell.taskId) ?? places.size;
+  const cells = run.cells
+    .filter((cell) => rank(cell) < 2)
+    .toSorted((a, b) => rank(a) - rank(b) || placeOf(a) - placeOf(b) || a.mapIndex - b.mapIndex);
   if (cells.length === 0) return null;
   return (
     <ul className="to-see" aria-label="Failed, running and waiting tasks">

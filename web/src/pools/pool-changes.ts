@@ -1,6 +1,7 @@
 /** Reads and changes of pools beyond the list of them. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { api } from "../api/api.ts";
+import { pollMs } from "../api/live.ts";
 
 /** Who waits moves fast, and is read by people. */
 const WORK_MS = 2000;
@@ -9,7 +10,7 @@ export function usePoolWork(name: string) {
   return useQuery({
     queryKey: ["pool-work", name],
     queryFn: ({ signal }) => api.pools.work(name, { signal }),
-    refetchInterval: WORK_MS,
+    refetchInterval: () => pollMs(WORK_MS),
   });
 }
 

@@ -1,5 +1,5 @@
 import type { Run } from "../../../api/contracts.ts";
-import { RUN_STATES, RUN_TYPES } from "../../../core/states.ts";
+import { RUN_STATES, type RunType } from "../../../core/states.ts";
 import { useRuns } from "../api/queries.ts";
 import { Link } from "../routing/link.tsx";
 import { ALL_RUNS, type RunListView } from "../routing/route.ts";
@@ -12,6 +12,9 @@ import { useZone } from "../time/zone.tsx";
 import { Answer } from "../ui/answer.tsx";
 import { Notice } from "../ui/notice.tsx";
 import { SearchBox } from "../ui/search-box.tsx";
+
+/** The kinds that runs can have today; an address may name one of the others. */
+const KINDS: readonly RunType[] = ["scheduled", "manual"];
 
 /** Runs of all DAGs, newest first: what failed, and what is at work. */
 export function RunsPage({ list }: { readonly list: RunListView }) {
@@ -52,12 +55,10 @@ export function RunsPage({ list }: { readonly list: RunListView }) {
             className="field"
             aria-label="Kind"
             value={list.type ?? ""}
-            onChange={(event) =>
-              change({ type: RUN_TYPES.find((one) => one === event.target.value) ?? null })
-            }
+            onChange={(event) => change({ type: KINDS.find((one) => one === event.target.value) ?? null })}
           >
             <option value="">Any kind</option>
-            {RUN_TYPES.map((type) => (
+            {KINDS.map((type) => (
               <option key={type} value={type}>
                 {RUN_TYPE_WORD[type]}
               </option>

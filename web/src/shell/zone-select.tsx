@@ -1,3 +1,4 @@
+import { useRoute } from "../routing/use-route.ts";
 import { formatClock, formatOffset } from "../time/format.ts";
 import { useNow } from "../time/use-now.ts";
 import { LOCAL_ZONE, chooseZone, useZone } from "../time/zone.tsx";
@@ -5,6 +6,7 @@ import { LOCAL_ZONE, chooseZone, useZone } from "../time/zone.tsx";
 /** Which zone times are shown in, always in sight, with the clock of that zone. */
 export function ZoneSelect({ dagZone }: { readonly dagZone: string | null }) {
   const { choice, zone } = useZone();
+  const { place } = useRoute();
   const now = useNow();
   const offset = formatOffset(now, zone);
   return (
@@ -21,7 +23,10 @@ export function ZoneSelect({ dagZone }: { readonly dagZone: string | null }) {
       >
         <option value="utc">UTC</option>
         <option value="local">Local: {LOCAL_ZONE}</option>
-        <option value="dag">DAG&apos;s zone: {dagZone ?? "UTC"}</option>
+        {/* Lists show many DAGs: the choice is kept for the next DAG that is opened. */}
+        <option value="dag" disabled={place.page !== "dag"}>
+          DAG&apos;s zone: {place.page === "dag" ? (dagZone ?? "UTC") : "on its page; here UTC"}
+        </option>
       </select>
       {offset !== "UTC" && <span className="soft number">{offset}</span>}
     </label>

@@ -20,7 +20,7 @@ export function FieldInput({ field, typed, message, onChange }: Props) {
     <span className="field-title">
       {field.title}
       {field.title !== field.name && <code className="soft">{field.name}</code>}
-      {field.needed && <span className="soft small">needed</span>}
+      {field.needed && <span className="soft small">(needed)</span>}
     </span>
   );
   const input = {

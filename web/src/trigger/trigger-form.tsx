@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState, type FormEvent } from "react";
+import { useEffect, useRef, useState, type FormEvent, type KeyboardEvent } from "react";
 import type { DagDetail } from "../../../api/contracts.ts";
 import { newKey } from "../../../remote/http.ts";
 import { ApiError } from "../../../remote/index.ts";
@@ -70,9 +70,16 @@ export function TriggerForm({ dag, onClose, onOpenRun }: TriggerProps) {
     );
   };
 
+  // From a text of several lines too, where Enter alone begins a new one.
+  const onKey = (event: KeyboardEvent): void => {
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    if (ready && !trigger.isPending) form.current?.requestSubmit();
+  };
+
   return (
     <Dialog title={`Trigger ${dag.dagId}`} onClose={onClose}>
-      <form ref={form} className="form" onSubmit={submit} noValidate>
+      <form ref={form} className="form" onSubmit={submit} onKeyDown={onKey} noValidate>
         <label>
           Logical date
           <input
