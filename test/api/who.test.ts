@@ -16,7 +16,14 @@ describe("C1: who changed something, by their own word", () => {
   });
 
   it("what would break a line, hide text or fill a page is refused", async () => {
-    for (const wrong of ["a%0Aroot", "a%E2%80%AEb", "a".repeat(101), "%zz", "%20", encodeURIComponent("\0")]) {
+    for (const wrong of [
+      "a%0Aroot",
+      "a%E2%80%AEb",
+      "a".repeat(101),
+      "%zz",
+      "%20",
+      encodeURIComponent("\0"),
+    ]) {
       const answer = await ask(wrong);
       expect([wrong, answer.status]).toEqual([wrong, 400]);
       expect(await answer.json()).toMatchObject({
