@@ -5,6 +5,7 @@ import { configCommand } from "./config.ts";
 import { dagCommands } from "./dags.ts";
 import { fail } from "./failure.ts";
 import { fileCommands } from "./files.ts";
+import { optionsLast } from "./option-order.ts";
 import { poolCommands } from "./pools.ts";
 import { profileCommands } from "./profile.ts";
 import { runCommands } from "./runs.ts";
@@ -31,7 +32,7 @@ export async function main(argv: readonly string[]): Promise<void> {
     });
   }
   try {
-    await createProgram().parseAsync(argv as string[]);
+    await createProgram().parseAsync([...argv.slice(0, 2), ...optionsLast(argv.slice(2))]);
   } catch (error) {
     fail(error);
   }

@@ -78,7 +78,9 @@ export async function listRuns(dagId: string | undefined, options: RunListOption
       limit: Math.min(options.limit + 1, 1000),
     })
     .all(options.limit + 1);
-  printList(found.slice(0, options.limit), RUNS, options);
+  // A run's id says which run only together with its DAG's.
+  const table = dagId === undefined ? { ...RUNS, id: (run: Run) => `${run.dagId} ${run.runId}` } : RUNS;
+  printList(found.slice(0, options.limit), table, options);
   if (found.length > options.limit) say(options, `older runs are left out: --limit ${options.limit}`);
 }
 
@@ -98,7 +100,10 @@ export function runCommands(program: Command): void {
   const runs = program.command("runs").description("runs: list, show, wait");
   withRunFilter(runs.command("list").argument("[dag]", "of this DAG; default: of all"))
     .description("runs, newest first")
-    .addHelpText("after", "\nExample:\n  meridian runs list --state failed --start-date 2026-05-01")
+    .addHelpText(
+      "after",
+      "\nWith --quiet: run ids; without a DAG, DAG and run.\n\nExamples:\n  meridian runs list --state failed --start-date 2026-05-01\n  meridian runs list --state failed --quiet | xargs -n2 meridian runs show",
+    )
     .action(async (dagId: string | undefined, options: RunListOptions) => await listRuns(dagId, options));
   withServer(
     withOutput(runs.command("show").argument("<dag>", "id of the DAG").argument("[run]", RUN_ARGUMENT)),

@@ -1,11 +1,11 @@
 /** Waiting for a run: its states on stderr, its end on stdout, the exit code by how it ended. */
 import type { Cell, RunDetail } from "../api/contracts.ts";
 import { RUN_DONE } from "../core/states.ts";
-import type { Client } from "../remote/index.ts";
+import { ApiError, type Client } from "../remote/index.ts";
 import { called } from "./call.ts";
 import { Ended, EXIT } from "./failure.ts";
 import { printJson, say, type Output } from "./output.ts";
-import { cellName, printFailures } from "./run-text.ts";
+import { cellName, printFailures, why } from "./run-text.ts";
 
 export interface WaitOptions extends Output {
   readonly timeout?: number;
@@ -52,6 +52,8 @@ async function wait(client: Client, dagId: string, runId: string, options: WaitO
       onCells: heard,
     });
   } catch (error) {
+    if (error instanceof ApiError && error.code === "wait_timeout" && options.quiet !== true)
+      await tellWaits(client, dagId, runId);
     if (!stopping.signal.aborted) throw error;
     console.error(`\nno longer waiting; the run goes on: ${called(`runs wait ${dagId} ${runId}`)}`);
     throw new Ended(EXIT.interrupted);
@@ -59,4 +61,21 @@ async function wait(client: Client, dagId: string, runId: string, options: WaitO
     process.off("SIGINT", onInterrupt);
     process.off("SIGTERM", onInterrupt);
   }
+}
+
+/** More than these are for `runs show`. */
+const TOLD = 5;
+
+/** What a run still waits for, as far as anybody knows. */
+async function tellWaits(client: Client, dagId: string, runId: string): Promise<void> {
+  const waiting = await client.runs.get(dagId, runId).then(
+    (run) => run.waiting,
+    // That the time is over is told all the same.
+    () => [],
+  );
+  for (const one of waiting.slice(0, TOLD)) {
+    const name = one.taskId === null ? "the run" : cellName({ taskId: one.taskId, mapIndex: one.mapIndex });
+    console.error(`  ${name} waits: ${why(one)}`);
+  }
+  if (waiting.length > TOLD) console.error(`  … and ${waiting.length - TOLD} more tasks wait`);
 }

@@ -58,7 +58,7 @@ async function goneReason({ temporal, log }: ReconcilerDeps, run: SuspectRun): P
       const idle = (run.granted ?? []).filter((id) => !pending.has(id)).slice(0, TOLD);
       // The database lost the try's end, or the run its grant: it says which (`dagRun`).
       if (idle.length > 0) {
-        log.warn(
+        log.info(
           { dag: run.dag_id, run: run.run_id },
           `slots without a try: ${idle.join(", ")}; the run is told`,
         );
