@@ -3,11 +3,13 @@ import type { BodyContext, LogLine } from "../core/body.ts";
 import { dsOf, isoOf, parseInstant } from "../core/calendar/dates.ts";
 import { intervalFor } from "../core/calendar/plan.ts";
 import type { Interval } from "../core/calendar/plan.ts";
-import { Refused, Terminal } from "../core/errors.ts";
+import { Refused, Terminal, type MeridianError } from "../core/errors.ts";
 import type { SerialGraph } from "../core/graph.ts";
 import { runIdOf } from "../core/ids.ts";
+import { paramErrorsText, type ParamError } from "../core/params.ts";
 import type { Clock, Now } from "./local-clock.ts";
 import { toOutput } from "./output.ts";
+import type { Dag } from "./registry.ts";
 
 /** What `runDag`, `runTask` and `renderTask` take alike. */
 export interface LocalOptions {
@@ -63,6 +65,40 @@ export function contextOf(
     zone,
     conf: options.conf === undefined ? {} : asJson("conf", options.conf),
   };
+}
+
+/** Where one of our functions was called: what it refuses has the stack of its caller. */
+export interface Caller {
+  readonly stack?: string;
+}
+
+export function callerOf(called: (...args: never[]) => unknown): Caller {
+  const caller = {};
+  Error.captureStackTrace(caller, called);
+  return caller;
+}
+
+/** Before any body: a conf that the DAG's params cannot read, with all that does not fit. */
+export async function checkConf(
+  dag: Dag,
+  conf: Readonly<Record<string, unknown>>,
+  caller: Caller,
+): Promise<void> {
+  try {
+    await dag.readParams(conf);
+  } catch (thrown) {
+    // Maybe of another copy of this library.
+    const { code, details } = thrown as Partial<MeridianError>;
+    if (code !== "bad_params") throw thrown;
+    const errors = (details?.["errors"] ?? []) as readonly ParamError[];
+    const refused = new Refused(
+      "bad_params",
+      `conf does not fit the params of dag "${dag.id}": ${paramErrorsText(errors)}`,
+      { details: { errors } },
+    );
+    refused.stack = `${refused.name}: ${refused.message}\n${(caller.stack ?? "").split("\n").slice(1).join("\n")}`;
+    throw refused;
+  }
 }
 
 /** As it would arrive through the API or the database; refused when it would not arrive as it is. */

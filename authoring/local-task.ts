@@ -5,7 +5,16 @@ import type { SerialTask } from "../core/graph.ts";
 import { didYouMean } from "../core/suggest.ts";
 import { makeContext } from "./context.ts";
 import { clockOf, withClock } from "./local-clock.ts";
-import { asJson, contextOf, GRACE_MS, intervalOf, noConnection, type LocalOptions } from "./local-context.ts";
+import {
+  asJson,
+  callerOf,
+  checkConf,
+  contextOf,
+  GRACE_MS,
+  intervalOf,
+  noConnection,
+  type LocalOptions,
+} from "./local-context.ts";
 import { startTry } from "./local-try.ts";
 import type { Dag } from "./registry.ts";
 
@@ -38,6 +47,7 @@ export interface LocalTry {
  * assert.equal(total.output, 6);
  */
 export async function runTask(dag: Dag, taskId: string, options: TaskRunOptions = {}): Promise<LocalTry> {
+  const caller = callerOf(runTask);
   const { graph } = dag;
   const task = taskOf(dag, taskId);
   const clock = clockOf(options.now, graph.zone);
@@ -46,6 +56,7 @@ export async function runTask(dag: Dag, taskId: string, options: TaskRunOptions 
   const inputs = inputsOf(dag, task, options.inputs ?? {});
   const log: LogLine[] = [];
   const begin = async () => {
+    await checkConf(dag, context.conf, caller);
     const running = startTry({
       context: { ...context, taskId, try: options.try ?? 1, maxTries: task.retries + 1 },
       body: dag.bodyOf(taskId)!,
@@ -89,6 +100,7 @@ export async function renderTask(
   taskId: string,
   options: Omit<TaskRunOptions, "inputs" | "log" | "connection" | "signal" | "graceMs"> = {},
 ): Promise<Readonly<Record<string, unknown>>> {
+  const caller = callerOf(renderTask);
   const { graph } = dag;
   const task = taskOf(dag, taskId);
   const interval = intervalOf(graph, options, clockOf(options.now, graph.zone));
@@ -98,6 +110,7 @@ export async function renderTask(
     try: options.try ?? 1,
     maxTries: task.retries + 1,
   };
+  await checkConf(dag, data.conf, caller);
   const services = { log: () => undefined, signal: new AbortController().signal, connection: noConnection };
   return (await dag.ready(taskId, makeContext(data, {}, services))).templates;
 }

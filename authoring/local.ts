@@ -7,7 +7,16 @@ import { newProgress, planOf, step } from "../core/run.ts";
 import type { Effect, RunEvent } from "../core/run.ts";
 import type { RunState, TaskState } from "../core/states.ts";
 import { clockOf, withClock, type Clock } from "./local-clock.ts";
-import { contextOf, GRACE_MS, intervalOf, noConnection, type LocalOptions } from "./local-context.ts";
+import {
+  callerOf,
+  checkConf,
+  contextOf,
+  GRACE_MS,
+  intervalOf,
+  noConnection,
+  type Caller,
+  type LocalOptions,
+} from "./local-context.ts";
 import { startTry } from "./local-try.ts";
 import type { RunningTry } from "./local-try.ts";
 import type { Dag } from "./registry.ts";
@@ -15,6 +24,8 @@ import type { Dag } from "./registry.ts";
 export interface RunOptions extends LocalOptions {
   /** Hears of each change of a task's state. */
   readonly onState?: ((taskId: string, state: TaskState) => void) | undefined;
+  /** Hears why a try failed, as it does. */
+  readonly onFailedTry?: ((taskId: string, number: number, error: BodyError) => void) | undefined;
   /** Waits before a retry. Default: the retry's delay, but at most a second. */
   readonly sleep?: ((ms: number) => Promise<void>) | undefined;
   /** Bodies at once. Default 16. */
@@ -44,7 +55,8 @@ export interface LocalRun {
 }
 
 /**
- * Runs a DAG here and now, for tests and for `meridian dags test`. It cannot stop a body that never gives way.
+ * Runs a DAG here and now, for tests and for `meridian dags test`. It cannot stop a body that never gives way. A conf that
+ * the DAG's params cannot read is refused before any task runs.
  *
  * @example
  * const run = await runDag(sales, { logicalAt: "2026-05-09", connection: () => testDatabaseUrl });
@@ -52,7 +64,8 @@ export interface LocalRun {
  * assert.deepEqual(run.tasks["total"]?.output, 6);
  */
 export async function runDag(dag: Dag, options: RunOptions = {}): Promise<LocalRun> {
-  const run = new Local(dag, options);
+  const caller = callerOf(runDag);
+  const run = new Local(dag, options, caller);
   return await (options.now === undefined ? run.run() : withClock(run.clock, async () => await run.run()));
 }
 
@@ -66,6 +79,7 @@ class Local {
   readonly clock: Clock;
   readonly #dag: Dag;
   readonly #graph: SerialGraph;
+  readonly #caller: Caller;
   readonly #options: RunOptions;
   readonly #interval: Interval;
   readonly #context: Omit<BodyContext, "taskId" | "try" | "maxTries">;
@@ -77,8 +91,9 @@ class Local {
   #free: number;
   #wake = (): void => {};
 
-  constructor(dag: Dag, options: RunOptions) {
+  constructor(dag: Dag, options: RunOptions, caller: Caller) {
     const { graph } = dag;
+    this.#caller = caller;
     this.#dag = dag;
     this.#graph = graph;
     this.#options = options;
@@ -97,6 +112,7 @@ class Local {
   }
 
   async run(): Promise<LocalRun> {
+    await checkConf(this.#dag, this.#context.conf, this.#caller);
     const plan = planOf(this.#graph);
     let progress = newProgress(plan);
     const { signal } = this.#options;
@@ -196,6 +212,7 @@ class Local {
     cell.error = "error" in outcome ? outcome.error : null;
     cell.message = "message" in outcome && outcome.message !== "" ? outcome.message : null;
     if (outcome.kind === "success") cell.output = outcome.output;
+    if (cell.error !== null) this.#options.onFailedTry?.(this.#graph.tasks[task]!.id, cell.tries, cell.error);
   }
 
   #setState(task: number, state: TaskState): void {

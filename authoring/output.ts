@@ -28,7 +28,8 @@ export function toOutput(
     const walk: Walk = { open: new Set(), leftBytes: limitBytes };
     const problem = problemIn(value, name, walk);
     if (problem !== undefined) return refused("output_not_json", problem);
-    if (walk.leftBytes < 0) return tooLarge(null, limitBytes);
+    // Not looked at to its end, which may never come.
+    if (walk.leftBytes < 0) return tooLarge(`at least ${sizeText(limitBytes - walk.leftBytes)}`, limitBytes);
     const json = toText(value);
     const bytes = Buffer.byteLength(json);
     if (bytes > limitBytes) return tooLarge(sizeText(bytes), limitBytes);
@@ -36,7 +37,7 @@ export function toOutput(
   } catch (error) {
     // Of V8, for a text that no string can hold: escapes make JSON longer than what it says.
     if (error instanceof RangeError && error.message === "Invalid string length")
-      return tooLarge(null, limitBytes);
+      return tooLarge("longer than a text can be", limitBytes);
     return refused(
       "output_not_json",
       `output cannot be read: ${error instanceof Error ? error.message : String(error)}`,
@@ -149,12 +150,10 @@ export function storableText(text: string): string {
   return UNSTORABLE.test(text) ? text.replaceAll(new RegExp(UNSTORABLE, "g"), "\ufffd") : text;
 }
 
-/** `size` null: it was not looked at to its end. */
-function tooLarge(size: string | null, limitBytes: number): CheckedOutput {
-  const limit = sizeText(limitBytes);
+function tooLarge(size: string, limitBytes: number): CheckedOutput {
   return refused(
     "output_too_large",
-    `output is ${size === null ? `larger than the limit of ${limit}` : `${size}; the limit is ${limit}`}: write the data to a table or a bucket and return where it is`,
+    `output is ${size}; the limit is ${sizeText(limitBytes)}: write the data to a table or a bucket and return where it is`,
   );
 }
 

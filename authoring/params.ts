@@ -4,7 +4,7 @@
  */
 import { canonicalJson } from "../core/canonical.ts";
 import { DefinitionError, Terminal } from "../core/errors.ts";
-import { paramErrors, paramErrorsText, unknownKeys, type Issue, type JsonSchema } from "../core/params.ts";
+import { misfits, paramErrors, paramErrorsText, type Issue, type JsonSchema } from "../core/params.ts";
 import { show } from "./show.ts";
 import type { AnyParams } from "./types.ts";
 
@@ -50,14 +50,12 @@ export function paramsOf(given: unknown, isScheduled: boolean): Params {
     get names() {
       return (names ??= outputNames(given));
     },
-    read: (conf) => {
-      const unknown = unknownKeys(jsonSchema, conf);
-      if (unknown.length > 0) throw unfit(unknown);
-      return parse(given, conf, (parsed) => {
-        if (parsed.success) return parsed.data;
-        throw unfit(paramErrors(jsonSchema, conf, parsed.error.issues));
-      });
-    },
+    read: (conf) =>
+      parse(given, conf, (parsed) => {
+        const errors = misfits(jsonSchema, conf, parsed.success ? [] : parsed.error.issues);
+        if (parsed.success && errors.length === 0) return parsed.data;
+        throw unfit(errors);
+      }),
   };
   if (isScheduled) checkDefaults(given, params);
   return params;
@@ -69,7 +67,7 @@ function isSchema(value: unknown): value is Schema {
   return [toJSONSchema, safeParse, safeParseAsync].every((method) => typeof method === "function");
 }
 
-function unfit(errors: ReturnType<typeof unknownKeys>): Terminal {
+function unfit(errors: ReturnType<typeof misfits>): Terminal {
   return new Terminal(
     "bad_params",
     `the run's conf does not fit the DAG's params: ${paramErrorsText(errors)}`,

@@ -3,6 +3,7 @@ import { connectionsFrom } from "../authoring/connection.ts";
 import { runDag } from "../authoring/local.ts";
 import { renderTask, runTask } from "../authoring/local-task.ts";
 import type { Dag } from "../authoring/collect.ts";
+import type { BodyError } from "../core/body.ts";
 import { dsOf, parseInstant } from "../core/calendar/dates.ts";
 import { boundaries } from "../core/calendar/timetable.ts";
 import { Refused } from "../core/errors.ts";
@@ -25,17 +26,26 @@ export const renderTemplates = (file: string, taskId: string, flags: Omit<TaskFl
 async function dagTested(file: string, flags: LocalFlags): Promise<void> {
   const { dag, given, mask } = await local(file, flags);
   const quiet = flags.output === "json";
+  const width = Math.min(LONGEST_NAME, Math.max(...dag.graph.tasks.map(({ id }) => id.length), 0));
+  const name = (taskId: string): string => taskId.padEnd(width);
   const run = await runDag(dag, {
     ...given,
     log: (taskId, { level, text }) =>
-      quiet ? undefined : printLines(`${taskId.padEnd(16)} ${level.padEnd(5)} `, mask(text)),
-    onState: (taskId, state) => (quiet ? undefined : console.log(`${taskId.padEnd(16)} → ${state}`)),
+      quiet ? undefined : printLines(`${name(taskId)} ${level.padEnd(5)} `, mask(text)),
+    onState: (taskId, state) => (quiet ? undefined : console.log(`${name(taskId)} → ${state}`)),
+    onFailedTry: (taskId, number, error) =>
+      quiet ? undefined : console.log(`${name(taskId)} try ${number} failed: ${mask(inOneLine(error))}`),
   });
-  if (quiet) console.log(jsonOf(run, mask));
-  else {
+  if (quiet) {
+    const tasks = Object.entries(run.tasks).map(([id, task]) => [
+      id,
+      { ...task, error: readable(task.error) },
+    ]);
+    console.log(jsonOf({ ...run, tasks: Object.fromEntries(tasks) as unknown }, mask));
+  } else {
     console.log();
     for (const [taskId, { output }] of Object.entries(run.tasks)) {
-      if (output !== undefined) console.log(`${taskId.padEnd(16)} = ${short(mask(JSON.stringify(output)))}`);
+      if (output !== undefined) console.log(`${name(taskId)} = ${short(mask(JSON.stringify(output)))}`);
     }
     for (const [taskId, { error }] of Object.entries(run.tasks)) {
       if (error !== null) console.log(`\n${taskId} failed: ${mask(ownFrames(error))}`);
@@ -45,9 +55,23 @@ async function dagTested(file: string, flags: LocalFlags): Promise<void> {
   if (run.state !== "success") process.exitCode = 1;
 }
 
+/** Names beyond it push their own line out of the column. */
+const LONGEST_NAME = 48;
+
+/** What was thrown, and the first place of the author's; the end of the run has all of it for the last try. */
+function inOneLine(error: BodyError): string {
+  const [first = "", ...rest] = ownFrames(error).split("\n");
+  const frame = rest.find((line) => /^\s+at /.test(line))?.trim();
+  return short(frame === undefined ? first : `${first}  ${frame}`);
+}
+
 /** Texts are masked as they are: in JSON a secret with a quote reads otherwise. */
 const jsonOf = (value: unknown, mask: Mask): string =>
   JSON.stringify(value, (_key, part: unknown) => (typeof part === "string" ? mask(part) : part), 2);
+
+/** With the author's places alone. */
+const readable = (error: BodyError | null): BodyError | null =>
+  error?.stack === undefined ? error : { ...error, stack: ownFrames(error) };
 
 /** A text of several lines stands below its first one. */
 function printLines(head: string, text: string): void {
@@ -70,7 +94,7 @@ async function taskTested(file: string, taskId: string, flags: TaskFlags): Promi
     try: flags.try,
     log: (_task, { level, text }) => (quiet ? undefined : printLines(`${level.padEnd(5)} `, mask(text))),
   });
-  if (quiet) console.log(jsonOf(tried, mask));
+  if (quiet) console.log(jsonOf({ ...tried, error: readable(tried.error) }, mask));
   else {
     if (tried.output !== undefined) console.log(jsonOf(tried.output, mask));
     if (tried.error !== null) console.log(`\n${mask(ownFrames(tried.error))}`);
@@ -102,7 +126,6 @@ async function local(file: string, flags: LocalFlags) {
   const conf = jsonObject("--conf", flags.conf);
   // As at a trigger: refused once, not by each task.
   checkConf(dag.graph, conf);
-  await dag.readParams(conf);
   const mask: Mask = maskOf(config.connections);
   const { zone } = dag.graph;
   const now = flags.now === undefined ? undefined : parseInstant(flags.now, zone);

@@ -33,7 +33,7 @@ function pathText(path: Path): string {
 }
 
 /** Keys that the schema's closed objects do not have: zod would drop them without a word. */
-export function unknownKeys(schema: JsonSchema, value: unknown): ParamError[] {
+function unknownKeys(schema: JsonSchema, value: unknown): ParamError[] {
   const errors: ParamError[] = [];
   walk(schema, value, []);
   return errors;
@@ -50,6 +50,13 @@ export function unknownKeys(schema: JsonSchema, value: unknown): ParamError[] {
       }
     }
   }
+}
+
+/** All that does not fit in `value`: unknown keys, and the issues of zod. */
+export function misfits(schema: JsonSchema, value: unknown, issues: readonly Issue[]): ParamError[] {
+  const unknown = unknownKeys(schema, value);
+  const known = new Set(unknown.map(({ path }) => path));
+  return [...unknown, ...paramErrors(schema, value, issues).filter(({ path }) => !known.has(path))];
 }
 
 /** Issues of zod about `value`, as our errors; `schema` names what zod's message does not. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { paramErrors, unknownKeys, type Issue, type JsonSchema, type ParamError } from "../core/params.ts";
+import { misfits, type Issue, type JsonSchema, type ParamError } from "../core/params.ts";
 
 type Check = (value: unknown) => readonly Issue[];
 
@@ -10,10 +10,7 @@ const checks = new WeakMap<JsonSchema, Check>();
 export function checkParams(schema: JsonSchema, conf: unknown): readonly ParamError[] {
   let check = checks.get(schema);
   if (check === undefined) checks.set(schema, (check = checkOf(schema)));
-  const unknown = unknownKeys(schema, conf);
-  const known = new Set(unknown.map(({ path }) => path));
-  const others = paramErrors(schema, conf, check(conf));
-  return [...unknown, ...others.filter(({ path }) => !known.has(path))];
+  return misfits(schema, conf, check(conf));
 }
 
 function checkOf(schema: JsonSchema): Check {

@@ -111,7 +111,7 @@ describe("A12: outputs are bounded", () => {
       ok: false,
       error: {
         message: expect.stringContaining(
-          "output is larger than the limit of 100.0 MiB (104857600 bytes): write",
+          "output is at least 100.0 MiB (104857601 bytes); the limit is 100.0 MiB (104857600 bytes): write",
         ),
       },
     });
@@ -120,12 +120,17 @@ describe("A12: outputs are bounded", () => {
   test("a value that doubles at each level is given up at the limit; so is one whose text no string holds", () => {
     let value: unknown = "x".repeat(100);
     for (let i = 0; i < 60; i++) value = [value, value];
-    const tooLarge = {
+    const tooLarge = (size: string) => ({
       ok: false,
-      error: { message: expect.stringContaining("output is larger than the limit") },
-    };
-    expect(toOutput(value, 1000)).toMatchObject(tooLarge);
-    expect(toOutput("\u0001".repeat(OUTPUT_LIMIT_BYTES - 2))).toMatchObject(tooLarge);
+      error: {
+        code: "output_too_large",
+        message: expect.stringContaining(`output is ${size}; the limit is`),
+      },
+    });
+    expect(toOutput(value, 1000)).toMatchObject(tooLarge("at least 1.1 KiB (1087 bytes)"));
+    expect(toOutput("\u0001".repeat(OUTPUT_LIMIT_BYTES - 2))).toMatchObject(
+      tooLarge("longer than a text can be"),
+    );
   });
 });
 

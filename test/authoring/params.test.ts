@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import * as mini from "zod/mini";
 import { dag, task } from "../../authoring/index.ts";
-import { runDag } from "../../authoring/testing.ts";
+import { renderTask, runDag, runTask } from "../../authoring/testing.ts";
 import { canonicalJson } from "../../core/canonical.ts";
 
 const looseDag = dag as (...args: unknown[]) => unknown;
@@ -55,20 +55,27 @@ describe("A12: params by a zod object", () => {
     expect((await outputOf(conf))?.output).toEqual(["us", "2026-05-09T00:00:00.000Z", 10, conf]);
   });
 
-  test("what does not fit fails the try for good, with each path and what was expected", async () => {
-    const failed = await outputOf({ region: "de", since: "May", limit: 0 });
-    expect(failed?.state).toBe("failed");
-    expect(failed?.error).toMatchObject({ code: "bad_params", retryable: false });
+  test("what does not fit is refused before any task runs: all of it, with what was expected, and the caller's stack", async () => {
+    const conf = { region: "de", since: "May", limit: 0, regoin: "us" };
+    const tried: unknown[] = [];
+    const refused = await runDag(sales, { conf, onState: (...state) => tried.push(state) }).catch(
+      (error: unknown) => error as Error,
+    );
+    expect(tried).toEqual([]);
+    expect(refused).toMatchObject({ kind: "refused", code: "bad_params" });
+    const { message, stack = "" } = refused as Error;
     for (const part of [
+      'conf does not fit the params of dag "sales": regoin: does not exist; did you mean "region"?; ',
       'region: Invalid option: expected one of "eu"|"us"',
       "since: Invalid ISO date",
       "limit: ",
     ]) {
-      expect(failed?.error?.message).toContain(part);
+      expect(message).toContain(part);
     }
-    expect((await outputOf({ regoin: "us" }))?.error?.message).toBe(
-      "the run's conf does not fit the DAG's params: regoin: does not exist; did you mean \"region\"?",
-    );
+    expect(stack).toContain("params.test.ts");
+    expect(stack).not.toMatch(/[\\/]authoring[\\/][a-z-]+\.ts/);
+    await expect(runTask(sales, "read", { conf })).rejects.toMatchObject({ message });
+    await expect(renderTask(sales, "read", { conf })).rejects.toMatchObject({ message });
   });
 
   test("unknown keys are refused at every depth, unless the schema is loose", () => {
@@ -126,7 +133,7 @@ describe("A12: params by a zod object", () => {
       ({ task }) => void task("t", ({ params }) => params.b),
     );
     expect((await runDag(made)).tasks["t"]?.output).toBe(2);
-    expect((await runDag(made, { conf: { a: 3 } })).tasks["t"]?.error).toMatchObject({
+    await expect(runDag(made, { conf: { a: 3 } })).rejects.toMatchObject({
       code: "bad_params",
       message: expect.stringContaining("a must be below b"),
     });

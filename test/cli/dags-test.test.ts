@@ -134,8 +134,30 @@ describe("C1: meridian dags test", () => {
       4,
       expect.stringContaining("n: Invalid input: expected number"),
     ]);
+    const both = await test(text, ["--conf", '{"n":"5","m":1}']);
+    expect(both.err).toMatch(/^error: conf does not fit .*: m: does not exist.*; n: Invalid input/);
+    expect(both.err).not.toContain("    at ");
     const { out } = await test(text, ["--output", "json"], { MERIDIAN_CONN_SHOP: 'sesame-"opens"' });
     expect(JSON.parse(out)).toMatchObject({ tasks: { a: { output: "***" } } });
     expect(out).not.toContain("sesame");
+  });
+
+  it("each failed try says why as it fails; names of any length keep their column", async () => {
+    const long = "a_name_longer_than_sixteen_characters";
+    const { out, code } = await test(`dag("one", { schedule: null }, () => {
+      task("${long}", { retries: 1, retryDelay: "10ms" }, (context) => {
+        if (context.try === 1) throw new Error("the source is away");
+        return 1;
+      });
+      task("b", { retries: 0 }, () => { throw new TypeError("no such row"); });
+    });`);
+    expect(code).toBe(1);
+    expect(out).toMatch(
+      new RegExp(`^${long} try 1 failed: Error: the source is away  at .*one\\.ts:5:`, "m"),
+    );
+    expect(out.indexOf("the source is away")).toBeLessThan(out.indexOf(`${long} → up_for_retry`));
+    expect(out).toContain(`${long} → success`);
+    expect(out).toMatch(new RegExp(`^b {${long.length - 1}} try 1 failed: TypeError: no such row`, "m"));
+    expect(out).toContain(`b${" ".repeat(long.length - 1)} → failed`);
   });
 });

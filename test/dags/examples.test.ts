@@ -97,8 +97,7 @@ describe("A1: the example DAGs, from bundles with a library of their own", () =>
   test("A12: sales_export refuses what its form would", async () => {
     const dag = await bundledDag("sales-export.ts");
     for (const conf of [{}, { from: "soon" }, { from: "2026-05-01", days: 32 }]) {
-      const { tasks } = await runDag(dag, { conf });
-      expect(tasks["select"]?.error, JSON.stringify(conf)).toMatchObject({ code: "bad_params" });
+      await expect(runDag(dag, { conf }), JSON.stringify(conf)).rejects.toMatchObject({ code: "bad_params" });
     }
     const { tasks } = await runDag(dag, {
       conf: { from: "2026-05-31", days: 2, samples: true, note: "the auditors" },
