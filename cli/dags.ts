@@ -1,8 +1,8 @@
 import { type Command, Option } from "commander";
-import type { DagSummary, ImportError, NextRuns, PauseState } from "../api/contracts.ts";
+import type { DagSummary, DagVersion, ImportError, NextRuns, PauseState } from "../api/contracts.ts";
 import { NotFound } from "../core/errors.ts";
 import { RUN_STATES, type RunState } from "../core/states.ts";
-import type { DagFilter } from "../remote/index.ts";
+import type { Client, DagFilter } from "../remote/index.ts";
 import { connect, withServer, type ServerOptions } from "./connect.ts";
 import { UsageError } from "./failure.ts";
 import { addDagsTest } from "./local.ts";
@@ -18,7 +18,7 @@ import {
   type Output,
   type Table,
 } from "./output.ts";
-import { collect, limit, whole } from "./read.ts";
+import { allByDefault, collect, limit, whole } from "./read.ts";
 import { listRuns, withRunFilter, type RunListOptions } from "./runs.ts";
 import { addTrigger } from "./trigger.ts";
 
@@ -84,7 +84,7 @@ export function dagCommands(program: Command): void {
   const dags = program.command("dags").description("DAGs: look, trigger, pause, compare, test");
   addList(dags);
   withServer(withOutput(dags.command("details <dag>")))
-    .description("a DAG: schedule, state, owner, file, options, warnings")
+    .description("a DAG: schedule, state, owner, file, options, params, warnings")
     .addHelpText("after", "\nExample:\n  meridian dags details sales_daily")
     .action(async (dagId: string, options: Options) => {
       const dag = await (await connect(options)).dags.get(dagId);
@@ -103,13 +103,16 @@ export function dagCommands(program: Command): void {
         file: dag.file,
         version: dag.version,
         tasks: graph?.tasks.length,
-        params: graph?.params,
         startDate: graph?.startDate,
         endDate: graph?.endDate,
         catchup: graph?.catchup,
         maxActiveRuns: graph?.maxActiveRuns,
         ...Object.fromEntries(dag.warnings.map((warning) => [`warning ${warning.code}`, warning.message])),
       });
+      if (graph?.params == null) return;
+      const { PARAMS, paramsOf } = await import("./params-text.ts");
+      console.log();
+      printList(paramsOf(graph.params), PARAMS, { output: "table" });
     });
   addTrigger(dags);
   addPause(dags, "pause");
@@ -166,7 +169,7 @@ function addList(dags: Command): void {
     .option("--paused", "only paused ones")
     .option("--gone", "only those that no file defines any more")
     .option("--import-errors", "only those whose file cannot be imported now")
-    .option("--limit <n>", "how many, or all", limit, Number.POSITIVE_INFINITY)
+    .addOption(allByDefault())
     .addHelpText(
       "after",
       "\nExamples:\n  meridian dags list --tag sales --state failed\n  meridian dags list --quiet | xargs -n1 meridian dags pause",
@@ -234,18 +237,19 @@ function addShow(dags: Command): void {
 }
 
 function addVersions(dags: Command): void {
-  const table: Table<{ number: number; createdAt: string; hash: string; file: string }> = {
+  const table: Table<DagVersion> = {
     columns: {
       number: (version) => version.number,
+      inForce: (version) => (version.current ? "yes" : null),
       createdAt: (version) => version.createdAt,
       hash: (version) => version.hash.slice(0, 12),
       file: (version) => version.file,
     },
-    shown: ["number", "createdAt", "hash", "file"],
+    shown: ["number", "inForce", "createdAt", "hash", "file"],
     id: (version) => String(version.number),
   };
   withServer(withTable(dags.command("versions <dag>"), table))
-    .description("versions of a DAG, newest first")
+    .description("versions of a DAG, newest first, and which one is in force")
     .option("--limit <n>", "how many, or all", limit, 25)
     .addHelpText("after", "\nExample:\n  meridian dags versions sales_daily")
     .action(async (dagId: string, options: Options & { limit: number }) => {
@@ -258,16 +262,19 @@ function addVersions(dags: Command): void {
       if (found.length > options.limit) say(options, `older ones are left out: --limit ${options.limit}`);
     });
   withServer(withOutput(dags.command("diff <dag> [from] [to]")))
-    .description("what changed from one version to another; default: from the last but one to the last")
+    .description(
+      "what changed from one version to another; default: from the one in force before to the one in force",
+    )
     .addHelpText(
       "after",
       "\nExamples:\n  meridian dags diff sales_daily\n  meridian dags diff sales_daily 3 5",
     )
     .action(async (dagId: string, from: string | undefined, to: string | undefined, options: Options) => {
       const client = await connect(options);
-      const [after, before] = await versionPair(from, to, async () =>
-        (await client.dags.versions(dagId, { limit: 2 }).all(2)).map((version) => version.number),
-      );
+      const [before, after] =
+        from !== undefined && to !== undefined
+          ? [number(from), number(to)]
+          : await pairInForce(client, dagId, from);
       const diff = await client.dags.diff(dagId, before, after);
       if (options.output === "json") return printJson(diff);
       const { diffLines } = await import("./diff-text.ts");
@@ -279,17 +286,19 @@ function addVersions(dags: Command): void {
     throw new UsageError("bad_version", `version ${JSON.stringify(text)}: expected a whole number from 1`);
   };
 
-  async function versionPair(
+  async function pairInForce(
+    client: Client,
+    dagId: string,
     from: string | undefined,
-    to: string | undefined,
-    newest: () => Promise<readonly number[]>,
-  ): Promise<[after: number, before: number]> {
-    if (from !== undefined && to !== undefined) return [number(to), number(from)];
-    const [last, lastButOne] = await newest();
-    if (last === undefined) throw new NotFound("no_version", "it has no version yet");
-    if (from !== undefined) return [last, number(from)];
-    if (lastButOne === undefined)
-      throw new NotFound("one_version", `it has one version only, ${last}: there is nothing to compare`);
-    return [last, lastButOne];
+  ): Promise<[before: number, after: number]> {
+    const given = from === undefined ? undefined : number(from);
+    const { version, versionBefore } = await client.dags.get(dagId);
+    if (version === null) throw new NotFound("no_version", `dag "${dagId}" has no version yet`);
+    const before = given ?? versionBefore;
+    if (before !== null) return [before, version];
+    throw new NotFound(
+      "one_version",
+      `dag "${dagId}" has had one version only, ${version}: there is nothing to compare`,
+    );
   }
 }

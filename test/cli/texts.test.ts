@@ -21,7 +21,16 @@ describe("F6: hints can be typed as they stand", () => {
       { npm_package_name: "meridian", npm_lifecycle_event: "meridian" },
       "npm run meridian -- runs list",
     ],
-    ["by npx", { npm_package_name: "mine", npm_lifecycle_event: "npx" }, "npx meridian runs list"],
+    [
+      "by npx",
+      { npm_package_name: "mine", npm_lifecycle_event: "npx", npm_lifecycle_script: "'meridian'" },
+      "npx meridian runs list",
+    ],
+    [
+      "in a test that npx runs",
+      { npm_lifecycle_event: "npx", npm_lifecycle_script: "'vitest'" },
+      "meridian runs list",
+    ],
     [
       "in a script of a project",
       { npm_package_name: "mine", npm_lifecycle_event: "nightly" },

@@ -230,7 +230,7 @@ describe("F6: the command line beside the running product", { timeout: 180_000 }
       ["2", expect.not.stringContaining("yes")],
       ["1", "yes"],
     ]);
-    expect(undone.stdout).toMatch(/^--- version 2 of .*\n\+\+\+ version 1 of .*, in force$/m);
+    expect(undone.stdout).toMatch(/^from version 2 of .*\nto {3}version 1 of .*, in force$/m);
     expect(undone.stdout).toMatch(/^~ task fails\n {4}retries: 3 → 1$/m);
     expect(fromOne.stdout).toBe(undone.stdout);
   });
