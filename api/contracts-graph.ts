@@ -62,6 +62,7 @@ export const Graph = z
     tasks: z.array(GraphTask).openapi({ description: "In definition order" }),
     edges: z.array(GraphEdge),
     timetable: Timetable,
+    zone: z.string().openapi({ description: "The DAG's own, in which its days begin" }),
     startDate: optionalInstant,
     endDate: optionalInstant,
     catchup: z.boolean(),

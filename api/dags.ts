@@ -203,6 +203,7 @@ export function shapeGraph(graph: SerialGraph): Graph {
     })),
     edges,
     timetable: graph.timetable,
+    zone: graph.zone,
     startDate: graph.startDate,
     endDate: graph.endDate,
     catchup: graph.catchup,

@@ -4,8 +4,8 @@ import { runDag } from "../authoring/local.ts";
 import { renderTask, runTask } from "../authoring/local-task.ts";
 import type { Dag } from "../authoring/collect.ts";
 import type { BodyError } from "../core/body.ts";
-import { dsOf, parseInstant } from "../core/calendar/dates.ts";
-import { boundaries } from "../core/calendar/timetable.ts";
+import { parseInstant } from "../core/calendar/dates.ts";
+import { isDay, startOnDay } from "../core/calendar/day.ts";
 import { Refused } from "../core/errors.ts";
 import type { SerialGraph } from "../core/graph.ts";
 import { paramErrorsText } from "../core/params.ts";
@@ -130,7 +130,7 @@ async function local(file: string, flags: LocalFlags) {
   const { zone } = dag.graph;
   const now = flags.now === undefined ? undefined : parseInstant(flags.now, zone);
   const given = {
-    logicalAt: flags.interval === undefined ? undefined : startOn(dag.graph, flags.interval),
+    logicalAt: flags.interval === undefined ? undefined : startOf(dag.graph, flags.interval),
     conf,
     connection: connectionsFrom(config.env),
     now,
@@ -148,10 +148,5 @@ function checkConf({ dagId, params }: SerialGraph, conf: Readonly<Record<string,
   );
 }
 
-/** A day stands for the first interval that starts on it; where there is none, and for an instant, it is the instant. */
-function startOn({ timetable, zone }: SerialGraph, text: string): number {
-  const at = parseInstant(text, zone);
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return at;
-  const startAt = boundaries(timetable).atOrAfter(at);
-  return startAt !== null && dsOf(startAt, zone) === text ? startAt : at;
-}
+const startOf = (graph: SerialGraph, text: string): number =>
+  isDay(text) ? startOnDay(text, graph) : parseInstant(text, graph.zone);

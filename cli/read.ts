@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { InvalidArgumentError, Option } from "commander";
 import { DURATION_RULE, parseDuration } from "../authoring/duration.ts";
 import { isoOf, parseInstant } from "../core/calendar/dates.ts";
+import { isDay } from "../core/calendar/day.ts";
 import { parseRunId, runIdOf } from "../core/ids.ts";
 import { UsageError } from "./failure.ts";
 
@@ -41,6 +42,12 @@ export function instant(text: string): string {
   }
 }
 
+/** As `instant`; a day alone stays as it is, for the DAG's zone and schedule to say when it begins. */
+export function dayOrInstant(text: string): string {
+  const at = instant(text);
+  return isDay(text.trim()) ? text.trim() : at;
+}
+
 /** Repeated options gather. */
 export const collect = (text: string, before: readonly string[] = []): readonly string[] => [...before, text];
 
@@ -66,13 +73,14 @@ function textOf(name: string, given: string): [text: string, where: string] {
   }
 }
 
-/** A run as people name it: by its id, its logical date, or `latest`. Other texts are the API's to refuse. */
-export type NamedRun = { readonly latest: true } | { readonly runId: string };
+/** A run as people name it: by its id, its logical date, its day, or `latest`. Other texts are the API's to refuse. */
+export type NamedRun = { readonly latest: true } | { readonly runId: string } | { readonly day: string };
 
 export function namedRun(text: string | undefined): NamedRun {
   if (text === undefined || text === "latest") return { latest: true };
   if (parseRunId(text) !== null) return { runId: text };
   try {
+    if (isDay(text.trim())) return { day: dayOrInstant(text) };
     return { runId: runIdOf(parseInstant(text.trim().replace(" ", "T"), "UTC")) };
   } catch {
     return { runId: text };

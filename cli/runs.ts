@@ -1,7 +1,9 @@
 import { type Command, Option } from "commander";
 import type { Run } from "../api/contracts.ts";
 import { RUN_STATES, RUN_TYPES, type RunState, type RunType } from "../core/states.ts";
+import { startOnDay } from "../core/calendar/day.ts";
 import { NotFound } from "../core/errors.ts";
+import { runIdOf as idOf } from "../core/ids.ts";
 import type { Client } from "../remote/index.ts";
 import { connect, withServer, type ServerOptions } from "./connect.ts";
 import {
@@ -88,12 +90,19 @@ export async function listRuns(dagId: string | undefined, options: RunListOption
 export async function runIdOf(client: Client, dagId: string, text: string | undefined): Promise<string> {
   const named = namedRun(text);
   if ("runId" in named) return named.runId;
+  if ("day" in named) return idOf(await startOf(client, dagId, named.day));
   const [newest] = await client.runs.list({ dagId, limit: 1 }).all(1);
   if (newest !== undefined) return newest.runId;
   throw new NotFound("no_run", `dag "${dagId}" has no run yet`);
 }
 
-export const RUN_ARGUMENT = "a run's id, its logical date, or latest; default: latest";
+/** Of a day: when the DAG's first interval of it starts (epoch ms). */
+export async function startOf(client: Client, dagId: string, day: string): Promise<number> {
+  const { graph } = await client.dags.get(dagId);
+  return startOnDay(day, graph ?? { timetable: { kind: "manual" }, zone: "UTC" });
+}
+
+export const RUN_ARGUMENT = "a run's id, its logical date, its day, or latest; default: latest";
 
 /** `meridian runs …` */
 export function runCommands(program: Command): void {

@@ -1,9 +1,13 @@
 import type { Command } from "commander";
+import { isoOf } from "../core/calendar/dates.ts";
+import { isDay } from "../core/calendar/day.ts";
+import type { Client } from "../remote/index.ts";
 import { connect, withServer, type ServerOptions } from "./connect.ts";
 import { UsageError } from "./failure.ts";
 import { printFields, printJson, say, withQuiet, type Output } from "./output.ts";
-import { duration, instant, jsonObject } from "./read.ts";
+import { dayOrInstant, duration, jsonObject } from "./read.ts";
 import { pageOf } from "./run-text.ts";
+import { startOf } from "./runs.ts";
 import { waitAndEnd } from "./wait.ts";
 
 interface TriggerOptions extends Output, ServerOptions {
@@ -19,8 +23,8 @@ export function addTrigger(dags: Command): void {
     .description("create and start a run")
     .option(
       "-l, --logical-date <date>",
-      "a day, a time or an instant; without an offset in UTC; default: now",
-      instant,
+      "a day: its first interval of the DAG's schedule; or an instant, without an offset in UTC; default: now",
+      dayOrInstant,
     )
     .option("-c, --conf <json>", "params: a JSON object, @file, or - for stdin", "{}")
     .option("--idempotency-key <key>", "the same key makes one run, however often it is sent")
@@ -42,7 +46,7 @@ Examples:
       const conf = jsonObject("--conf", options.conf);
       const client = await connect(options);
       const run = await client.trigger(dagId, conf, {
-        logicalDate: options.logicalDate,
+        logicalDate: await dateOf(client, dagId, options.logicalDate),
         idempotencyKey: options.idempotencyKey,
       });
       if (options.wait === true) {
@@ -55,4 +59,8 @@ Examples:
         printFields({ dagId, runId, state, page: pageOf(client, run), ...rest });
       }
     });
+}
+
+async function dateOf(client: Client, dagId: string, given: string | undefined): Promise<string | undefined> {
+  return given !== undefined && isDay(given) ? isoOf(await startOf(client, dagId, given)) : given;
 }

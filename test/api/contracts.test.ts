@@ -34,7 +34,7 @@ test("types: contracts say what rows and graphs say", () => {
   same<contracts.Timetable, Timetable>(true);
   same<
     Omit<contracts.Graph, "tasks" | "edges" | "groups">,
-    Omit<SerialGraph, "format" | "zone" | "dagId" | "description" | "owner" | "tags" | "tasks" | "groups">
+    Omit<SerialGraph, "format" | "dagId" | "description" | "owner" | "tags" | "tasks" | "groups">
   >(true);
   same<contracts.TriggeredRun["state"], TriggeredRun["state"]>(true);
   same<Parameters<MeridianClient["pause"]>[2], contracts.PauseState["reason"]>(true);

@@ -3,7 +3,7 @@ import { CommanderError } from "commander";
 import { Ended, exitCodeOf, UsageError } from "../../cli/failure.ts";
 import { graphLines } from "../../cli/graph-text.ts";
 import { columnsOf, type Table } from "../../cli/output.ts";
-import { duration, instant, jsonObject, limit, namedRun } from "../../cli/read.ts";
+import { dayOrInstant, duration, instant, jsonObject, limit, namedRun } from "../../cli/read.ts";
 import { clean, padded, tableLines, textOf } from "../../cli/table.ts";
 import { Conflict, DefinitionError, NotFound, Refused, Retryable, Terminal } from "../../core/errors.ts";
 import { ApiError } from "../../remote/index.ts";
@@ -81,7 +81,12 @@ describe("F6: what arguments mean", () => {
 
   it("a run by its id, its date, or latest", () => {
     expect(namedRun("2026-05-09T00-00-00Z")).toEqual({ runId: "2026-05-09T00-00-00Z" });
-    expect(namedRun("2026-05-09")).toEqual({ runId: "2026-05-09T00-00-00Z" });
+    expect(namedRun("2026-05-09")).toEqual({ day: "2026-05-09" });
+    expect(namedRun("2026-02-30"), "no day").toEqual({ runId: "2026-02-30" });
+    expect(["2026-05-09", "2026-05-09T10:00"].map(dayOrInstant)).toEqual([
+      "2026-05-09",
+      "2026-05-09T10:00:00Z",
+    ]);
     expect(namedRun("2026-03-29T01:00:00+02:00")).toEqual({ runId: "2026-03-28T23-00-00Z" });
     expect([namedRun(undefined), namedRun("latest")]).toEqual([{ latest: true }, { latest: true }]);
     expect(namedRun("ü/ß"), "for the API to refuse").toEqual({ runId: "ü/ß" });
