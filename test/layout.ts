@@ -14,7 +14,7 @@ export interface FolderRule {
 export const LAYOUT: Record<string, FolderRule> = {
   core: { folders: [], packages: [] },
   authoring: { folders: ["core"], packages: ["zod", "node:async_hooks"] },
-  dags: { folders: ["authoring"], packages: ["meridian", "zod", "pg", "node:"] },
+  dags: { folders: ["authoring"], packages: ["meridian", "zod", "pg", "node:", "vitest"] },
   processor: {
     folders: ["core", "authoring", "db", "platform"],
     packages: ["node:", "esbuild", "chokidar", "pg", "zod", "tsx"],
