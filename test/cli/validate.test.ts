@@ -24,9 +24,11 @@ interface Ended {
 }
 
 /** Runs `meridian validate` in the project; no server and no database is named. */
-const validate = async (...args: string[]): Promise<Ended> =>
+const validate = async (...args: string[]): Promise<Ended> => await validateWith({}, ...args);
+
+const validateWith = async (settings: Record<string, string>, ...args: string[]): Promise<Ended> =>
   await new Promise((resolve) => {
-    const env = { PATH: process.env["PATH"], HOME: process.env["HOME"] };
+    const env = { PATH: process.env["PATH"], HOME: process.env["HOME"], ...settings };
     execFile(
       process.execPath,
       [MERIDIAN, "validate", ...args],
@@ -226,4 +228,13 @@ test("A15: the example of docs/ci.md is what the command prints", { timeout: 60_
   expect(command).toMatch(
     /^validate --changed-since origin\/\$\{\{ github\.base_ref }} --output annotations$/,
   );
+});
+
+test("MERIDIAN_IMPORT_TIMEOUT_MS bounds an import, be it above or below the budget", async () => {
+  place.write("endless.ts", `${dagText("endless")}for (;;);\n`);
+  const { code, stdout } = await validateWith({ MERIDIAN_IMPORT_TIMEOUT_MS: "1500" });
+  expect(stdout).toMatch(
+    /^dags\/endless\.ts {2}error {2}import of .* took longer than 1\.5 s; .*\(import_timeout\)$/m,
+  );
+  expect(code).toBe(1);
 });

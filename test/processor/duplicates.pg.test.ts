@@ -38,6 +38,9 @@ test("K60: one id in two files: an error on both; the version in force stays unt
   rig.place.write("b.ts", dagText("x", "{}", "() => 'b'"));
   await p.pass();
   await expectBothInError();
+  expect([(await rig.file("a.ts")).error.line, (await rig.file("b.ts")).error.line], "of the id").toEqual([
+    2, 2,
+  ]);
   rig.place.write("a.ts", dagText("x", "{}", "() => 2"));
   await p.pass();
   await expectBothInError();
