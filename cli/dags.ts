@@ -109,7 +109,7 @@ export function dagCommands(program: Command): void {
         maxActiveRuns: graph?.maxActiveRuns,
         ...Object.fromEntries(dag.warnings.map((warning) => [`warning ${warning.code}`, warning.message])),
       });
-      if (graph?.params == null) return;
+      if (!graph?.params) return;
       const { PARAMS, paramsOf } = await import("./params-text.ts");
       console.log();
       printList(paramsOf(graph.params), PARAMS, { output: "table" });

@@ -51,7 +51,10 @@ function typeOf(root: JsonSchema, schema: unknown, depth = 0): string {
   if (Array.isArray(branches)) return united(branches.map((one) => typeOf(root, one, depth + 1)));
   const { type } = at;
   if (Array.isArray(type)) return united(type.map((one) => typeOf(root, { ...at, type: one }, depth + 1)));
-  if (type === "array") return `list of ${typeOf(root, at["items"], depth + 1)}`;
+  if (type === "array") {
+    const item = typeOf(root, at["items"], depth + 1);
+    return `list of ${item.includes(" | ") ? `(${item})` : item}`;
+  }
   if (type === "string") return typeof at["format"] === "string" ? at["format"] : "text";
   if (type === "number" || type === "integer") return `${type}${rangeOf(at)}`;
   return type === "boolean" || type === "null" || type === "object" ? type : "JSON";

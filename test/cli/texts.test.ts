@@ -153,6 +153,7 @@ describe("A2: params as dags details shows them", () => {
       rate: z.number().gt(0).optional(),
       any: z.int().default(1),
       products: z.array(z.string()).default(["tea"]),
+      both: z.array(z.enum(["a", "b"])).optional(),
       window: z.object({ z: z.string(), a: z.string() }).optional(),
       tree: Tree.optional(),
     });
@@ -173,6 +174,7 @@ describe("A2: params as dags details shows them", () => {
       ["rate", "number above 0", null, false, ""],
       ["any", "integer", "1", false, ""],
       ["products", "list of text", '["tea"]', false, ""],
+      ["both", 'list of ("a" | "b")', null, false, ""],
       ["window", "object", null, false, ""],
       ["tree", "object", null, false, ""],
     ]);
