@@ -6,7 +6,12 @@ const full = process.env["MERIDIAN_TEST_FULL"] === "1";
 
 export default defineConfig({
   // `meridian/client` is its source here, as for the compiler; test/package-installed.e2e.test.ts takes what is built.
-  ssr: { resolve: { conditions: ["meridian-source", ...defaultServerConditions] } },
+  // Without "module", as Node itself has it: what a package keeps there is for bundlers.
+  ssr: {
+    resolve: {
+      conditions: ["meridian-source", ...defaultServerConditions.filter((name) => name !== "module")],
+    },
+  },
   test: {
     // An author's own tests may lie beside their DAGs.
     include: ["test/**/*.test.ts", "dags/**/*.test.ts"],
