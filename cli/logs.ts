@@ -8,7 +8,7 @@ import { Ended, EXIT, UsageError } from "./failure.ts";
 import { printJson, say, withOutput, type Output } from "./output.ts";
 import { whole } from "./read.ts";
 import { cellName, errorText, why } from "./run-text.ts";
-import { RUN_ARGUMENT, runIdOf } from "./runs.ts";
+import { ofTask, runIdOf } from "./runs.ts";
 
 interface LogOptions extends Output, ServerOptions {
   readonly try?: number;
@@ -22,15 +22,7 @@ type TaskOf = Omit<TryOf, "try">;
 const LOOK_MS = 500;
 
 export function addLogs(tasks: Command): void {
-  withServer(
-    withOutput(
-      tasks
-        .command("logs")
-        .argument("<dag>", "id of the DAG")
-        .argument("<task>", "id of the task, with its group")
-        .argument("[run]", RUN_ARGUMENT),
-    ),
-  )
+  withServer(withOutput(ofTask(tasks.command("logs"))))
     .description("the log of a task's last try, and its error")
     .option("--try <n>", "of this try; default: the last one", whole(1))
     .option("--map-index <n>", "which instance of a mapped task", whole(0))

@@ -102,7 +102,18 @@ export async function startOf(client: Client, dagId: string, day: string): Promi
   return startOnDay(day, graph ?? { timetable: { kind: "manual" }, zone: "UTC" });
 }
 
-export const RUN_ARGUMENT = "a run's id, its logical date, its day, or latest; default: latest";
+const RUN_ARGUMENT = "a run's id, its logical date, its day, or latest; default: latest";
+
+/** The command is about a run of a DAG: `<dag> [run]`. */
+export const ofRun = (command: Command): Command =>
+  command.argument("<dag>", "id of the DAG").argument("[run]", RUN_ARGUMENT);
+
+/** The command is about a task of a run: `<dag> <task> [run]`. */
+export const ofTask = (command: Command): Command =>
+  command
+    .argument("<dag>", "id of the DAG")
+    .argument("<task>", "id of the task, with its group")
+    .argument("[run]", RUN_ARGUMENT);
 
 /** `meridian runs …` */
 export function runCommands(program: Command): void {
@@ -114,9 +125,7 @@ export function runCommands(program: Command): void {
       "\nWith --quiet: run ids; without a DAG, DAG and run.\n\nExamples:\n  meridian runs list --state failed --start-date 2026-05-01\n  meridian runs list --state failed --quiet | xargs -n2 meridian runs show",
     )
     .action(async (dagId: string | undefined, options: RunListOptions) => await listRuns(dagId, options));
-  withServer(
-    withOutput(runs.command("show").argument("<dag>", "id of the DAG").argument("[run]", RUN_ARGUMENT)),
-  )
+  withServer(withOutput(ofRun(runs.command("show"))))
     .description("a run: its tasks, why they wait, and what went wrong")
     .addHelpText(
       "after",
@@ -129,9 +138,7 @@ export function runCommands(program: Command): void {
       const { printRun } = await import("./run-text.ts");
       await printRun(client, run);
     });
-  withServer(
-    withOutput(runs.command("wait").argument("<dag>", "id of the DAG").argument("[run]", RUN_ARGUMENT)),
-  )
+  withServer(withOutput(ofRun(runs.command("wait"))))
     .description("wait until a run has ended; the exit code says how")
     .option("-q, --quiet", "no words while it waits")
     .option("--timeout <time>", "give up after so long: seconds, or 90s, 10m, 2h", duration)

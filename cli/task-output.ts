@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { connect, withServer, type ServerOptions } from "./connect.ts";
 import { pick } from "./logs.ts";
 import { whole } from "./read.ts";
-import { RUN_ARGUMENT, runIdOf } from "./runs.ts";
+import { ofTask, runIdOf } from "./runs.ts";
 
 interface Options extends ServerOptions {
   readonly try?: number;
@@ -11,13 +11,7 @@ interface Options extends ServerOptions {
 }
 
 export function addOutput(tasks: Command): void {
-  withServer(
-    tasks
-      .command("output")
-      .argument("<dag>", "id of the DAG")
-      .argument("<task>", "id of the task, with its group")
-      .argument("[run]", RUN_ARGUMENT),
-  )
+  withServer(ofTask(tasks.command("output")))
     .description("what a task returned, as JSON, whatever its size")
     .option("--try <n>", "of this try; default: the last one that succeeded", whole(1))
     .option("--map-index <n>", "which instance of a mapped task", whole(0))

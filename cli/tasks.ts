@@ -10,7 +10,7 @@ import { addOutput } from "./task-output.ts";
 import { columnsOf, printJson, printList, withOutput, withTable, type Output, type Table } from "./output.ts";
 import { whole } from "./read.ts";
 import { asTheyBegan, cellTable, waitsOf } from "./run-text.ts";
-import { RUN_ARGUMENT, runIdOf } from "./runs.ts";
+import { ofRun, ofTask, runIdOf } from "./runs.ts";
 
 type Options = Output & ServerOptions;
 
@@ -47,12 +47,7 @@ export function taskCommands(program: Command): void {
       const { graph } = await (await connect(options)).dags.get(dagId);
       printList(graph?.tasks ?? [], TASKS, options);
     });
-  withServer(
-    withTable(
-      tasks.command("states-for-dag-run").argument("<dag>", "id of the DAG").argument("[run]", RUN_ARGUMENT),
-      CELLS,
-    ),
-  )
+  withServer(withTable(ofRun(tasks.command("states-for-dag-run")), CELLS))
     .description("the state of each task in a run, and why it waits")
     .addHelpText("after", "\nExample:\n  meridian tasks states-for-dag-run sales_daily 2026-05-09")
     .action(async (dagId: string, text: string | undefined, options: Options) => {
@@ -68,15 +63,7 @@ export function taskCommands(program: Command): void {
 }
 
 function addFailedDeps(tasks: Command): void {
-  withServer(
-    withOutput(
-      tasks
-        .command("failed-deps")
-        .argument("<dag>", "id of the DAG")
-        .argument("<task>", "id of the task, with its group")
-        .argument("[run]", RUN_ARGUMENT),
-    ),
-  )
+  withServer(withOutput(ofTask(tasks.command("failed-deps"))))
     .description("why a task of a run has not begun, or could not run")
     .option("--map-index <n>", "which instance of a mapped task", whole(0))
     .addHelpText("after", "\nExample:\n  meridian tasks failed-deps sales_daily load latest")

@@ -1,6 +1,7 @@
 import type { DagDetail } from "../../../api/contracts.ts";
 import { SPANS, type DagView } from "../routing/route.ts";
 import { changeView } from "../routing/use-route.ts";
+import { Choice } from "../ui/choice.tsx";
 import { TaskSearch } from "./task-search.tsx";
 
 interface Props {
@@ -15,19 +16,19 @@ export function GridTools({ dag, view, hasOlder, onOlder }: Props) {
   return (
     <div className="grid-tools">
       <TaskSearch says="Filter tasks" value={view.tasks} />
-      <div className="choice" role="group" aria-label="Runs shown">
-        {SPANS.map((span) => (
-          <button
-            key={span}
-            type="button"
-            aria-pressed={span === view.span}
-            onClick={() => changeView({ span }, true)}
-          >
+      <Choice
+        label="Runs shown"
+        values={SPANS}
+        chosen={view.span}
+        onChoose={(span) => changeView({ span }, true)}
+      >
+        {(span) => (
+          <>
             <span className="number">{span}</span>
             <span className="visually-hidden"> runs</span>
-          </button>
-        ))}
-      </div>
+          </>
+        )}
+      </Choice>
       <span className="soft small">runs</span>
       <FoldAll dag={dag} view={view} />
       <span className="gap" />

@@ -4,6 +4,7 @@ import { useFacets } from "../api/queries.ts";
 import { ALL_DAGS, DAG_FILTERS, type DagFilter, type DagListView } from "../routing/route.ts";
 import { goTo } from "../routing/use-route.ts";
 import { RUN_LOOK } from "../states/tables.ts";
+import { Choice } from "../ui/choice.tsx";
 import { SearchBox } from "../ui/search-box.tsx";
 
 const FILTER_WORD: Record<DagFilter, string> = { all: "All", active: "On", paused: "Paused" };
@@ -22,18 +23,14 @@ export function DagFilters({ list }: { readonly list: DagListView }) {
         value={list.search}
         onChange={(search) => change({ search })}
       />
-      <div className="choice" role="group" aria-label="Show">
-        {DAG_FILTERS.map((one) => (
-          <button
-            key={one}
-            type="button"
-            aria-pressed={one === list.filter}
-            onClick={() => change({ filter: one })}
-          >
-            {FILTER_WORD[one]}
-          </button>
-        ))}
-      </div>
+      <Choice
+        label="Show"
+        values={DAG_FILTERS}
+        chosen={list.filter}
+        onChoose={(filter) => change({ filter })}
+      >
+        {(filter) => FILTER_WORD[filter]}
+      </Choice>
       <Pick
         label="Tag"
         value=""

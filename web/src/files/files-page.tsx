@@ -5,6 +5,7 @@ import { dagPlace, goTo } from "../routing/use-route.ts";
 import { formatDuration } from "../time/format.ts";
 import { Relative } from "../time/when.tsx";
 import { Answer } from "../ui/answer.tsx";
+import { Choice } from "../ui/choice.tsx";
 import { Notice } from "../ui/notice.tsx";
 import { SearchBox } from "../ui/search-box.tsx";
 import { useFiles } from "./queries.ts";
@@ -26,18 +27,14 @@ export function FilesPage({ search, withError }: Props) {
         <span className="soft number" role="status">
           {query.data?.pages[0]?.total ?? ""}
         </span>
-        <div className="choice" role="group" aria-label="Show">
-          {[false, true].map((errors) => (
-            <button
-              key={String(errors)}
-              type="button"
-              aria-pressed={errors === withError}
-              onClick={() => change({ withError: errors })}
-            >
-              {errors ? "With errors" : "All"}
-            </button>
-          ))}
-        </div>
+        <Choice
+          label="Show"
+          values={[false, true]}
+          chosen={withError}
+          onChoose={(errors) => change({ withError: errors })}
+        >
+          {(errors) => (errors ? "With errors" : "All")}
+        </Choice>
         <SearchBox
           label="Search files"
           placeholder="Search files and DAGs"

@@ -10,6 +10,7 @@ import { formatRunDate } from "../time/format.ts";
 import { Relative, Took } from "../time/when.tsx";
 import { useZone } from "../time/zone.tsx";
 import { Answer } from "../ui/answer.tsx";
+import { Choice } from "../ui/choice.tsx";
 import { Notice } from "../ui/notice.tsx";
 import { SearchBox } from "../ui/search-box.tsx";
 
@@ -64,18 +65,14 @@ export function RunsPage({ list }: { readonly list: RunListView }) {
               </option>
             ))}
           </select>
-          <div className="choice" role="group" aria-label="Show">
-            {[null, ...RUN_STATES].map((state) => (
-              <button
-                key={state}
-                type="button"
-                aria-pressed={state === list.state}
-                onClick={() => change({ state })}
-              >
-                {state === null ? "All" : <StateWord look={RUN_LOOK[state]} />}
-              </button>
-            ))}
-          </div>
+          <Choice
+            label="Show"
+            values={[null, ...RUN_STATES]}
+            chosen={list.state}
+            onChoose={(state) => change({ state })}
+          >
+            {(state) => (state === null ? "All" : <StateWord look={RUN_LOOK[state]} />)}
+          </Choice>
         </div>
       </div>
       <Answer query={query} what="runs">

@@ -1,4 +1,5 @@
 import type { ConfDraft } from "./use-conf.ts";
+import { Choice } from "../ui/choice.tsx";
 import { FieldInput } from "./field-input.tsx";
 
 interface Props {
@@ -18,24 +19,17 @@ export function ConfFields({ draft, strict, touched, answered, onTouch }: Props)
       {fields !== null && (
         <div className="conf-head">
           <h3>Params</h3>
-          <div className="choice" role="group" aria-label="How to give the params">
-            {(["form", "json"] as const).map((one) => (
-              <button
-                key={one}
-                type="button"
-                aria-pressed={mode === one}
-                disabled={one === "form" && mode === "json" && draft.message !== null}
-                title={
-                  one === "form" && draft.message !== null && mode === "json"
-                    ? "The JSON has an error"
-                    : undefined
-                }
-                onClick={() => draft.setMode(one)}
-              >
-                {one === "form" ? "Form" : "JSON"}
-              </button>
-            ))}
-          </div>
+          <Choice
+            label="How to give the params"
+            values={["form", "json"] as const}
+            chosen={mode}
+            onChoose={(one) => draft.setMode(one)}
+            refusal={(one) =>
+              one === "form" && mode === "json" && draft.message !== null ? "The JSON has an error" : null
+            }
+          >
+            {(one) => (one === "form" ? "Form" : "JSON")}
+          </Choice>
         </div>
       )}
       {mode === "form" && fields !== null ? (
