@@ -215,27 +215,6 @@ describe("B3: a run on real servers", () => {
     expect(Math.max(...rows.map((row) => row.queued))).toBeLessThan(10_000);
   });
 
-  it("very-wide: 2,100 tries with slots for all of them run, though Temporal takes 2,000 at once", async () => {
-    await product.pool.query("insert into app.account (key, slots) values ('pool:vast', 10000)");
-    await product.save(
-      "vast.ts",
-      `dag("e2e_vast", { schedule: null, defaults: { pool: "vast" } }, () => {
-        for (let i = 0; i < 2100; i++) task("t" + i, () => null);
-      });`,
-    );
-    const { runId, workflowId } = await product.client.trigger({
-      dagId: "e2e_vast",
-      logicalAt: null,
-      conf: {},
-      who: "test",
-    });
-    const run = await product.ended("e2e_vast", runId, 150_000);
-    expect(run.state).toBe("success");
-    expect(run.tries).toHaveLength(2100);
-    const { events } = await product.temporal.workflow.getHandle(workflowId).fetchHistory();
-    expect(events!.filter((event) => event.workflowTaskFailedEventAttributes)).toEqual([]);
-  }, 180_000);
-
   it("large-conf: 200 kB handed to a run of 40 tasks reach each of them", async () => {
     await product.save(
       "conf.ts",
