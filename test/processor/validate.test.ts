@@ -30,8 +30,8 @@ test("K60, B1: validate says of each file what the processor would find, without
   });
   expect(reports.map((report) => [report.path, report.error?.code ?? null, report.error?.line])).toEqual([
     ["good.ts", null, undefined],
-    ["a.ts", "duplicate_dag", undefined],
-    ["b.ts", "duplicate_dag", undefined],
+    ["a.ts", "duplicate_dag", 2],
+    ["b.ts", "duplicate_dag", 2],
     ["broken.ts", "bundle_failed", 1],
     ["slow.ts", "import_timeout", undefined],
     ["throws.ts", "TypeError", 6],
