@@ -230,15 +230,24 @@ const logicalDate = z.iso
   .refine((ms) => /^\d{4}-/.test(new Date(ms).toISOString()), "expected a year from 0000 to 9999")
   .openapi({ type: "string", format: "date-time" });
 
+const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
+
 export const TriggerBody = z
   .strictObject({
     logicalDate: logicalDate.nullable().optional().openapi({ description: "Without it, now" }),
     conf: z
-      .record(z.string(), z.unknown())
+      .unknown()
+      // zod's record leaves it out without a word.
+      .refine(
+        (conf) => !(isObject(conf) && Object.hasOwn(conf, "__proto__")),
+        'has the key "__proto__": give it another name',
+      )
+      .pipe(z.record(z.string(), z.unknown()))
       .superRefine((conf, context) => {
         const message = whyNotStorable(conf);
         if (message !== null) context.addIssue(message);
       })
+      .openapi({ type: "object", additionalProperties: {} })
       .optional(),
   })
   .openapi("TriggerRequest");

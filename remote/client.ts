@@ -148,7 +148,7 @@ export function createClient<Dags = Readonly<Record<never, never>>>(options: Con
     },
     /** Also answers when the database is away. */
     health: async (call: CallOptions = {}): Promise<Health> =>
-      await http.json("/health", { ...call, also: [503] }),
+      await http.json("/health", { ...call, also: isHealth }),
     /**
      * What changes, as it changes: of one DAG its runs and cells, of all DAGs their runs. The first event comes at
      * once: ask then for what is shown. Ends with the signal, or when the loop over it is left.
@@ -156,6 +156,10 @@ export function createClient<Dags = Readonly<Record<never, never>>>(options: Con
     events,
   };
 }
+
+/** What stands before the API may answer 503 too, and with JSON of its own. */
+const isHealth = (status: number, data: unknown): boolean =>
+  status === 503 && typeof data === "object" && data !== null && "temporal" in data && "database" in data;
 
 const instant = (value: Date | string): string => (typeof value === "string" ? value : value.toISOString());
 const instants = ({ from, until, ...rest }: RunFilter): object => ({

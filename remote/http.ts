@@ -47,8 +47,8 @@ interface Request extends CallOptions {
   readonly query?: object | undefined;
   readonly body?: unknown;
   readonly idempotencyKey?: string | undefined;
-  /** Statuses beside the good ones that are an answer too. */
-  readonly also?: readonly number[];
+  /** Whether an answer of another status than the good ones is one too, by its body. */
+  readonly also?: (status: number, data: unknown) => boolean;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -129,8 +129,9 @@ export class Http {
       const response = await this.#send(path, { ...request, headers }, key, within);
       if (response.status === 304 && kept !== undefined) return { data: kept.data };
       const text = await response.text();
-      const read = response.ok || request.also?.includes(response.status) === true ? parsed(text) : undefined;
-      if (read !== undefined) {
+      const read = parsed(text);
+      const isGood = response.ok || request.also?.(response.status, read?.data) === true;
+      if (isGood && read !== undefined) {
         const etag = response.headers.get("etag");
         if (name !== null && etag !== null) this.#keep(name, { etag, data: read.data });
         return read;

@@ -134,7 +134,7 @@ describe("bodies", () => {
     await problemOf(await post(app, "/dags/sales/runs", body), 400);
   });
 
-  test("conf: a number that JSON has no word for is refused, and so is what is nested too deep", async () => {
+  test("conf: a number that JSON has no word for is refused, and so is what is nested too deep and a key that would be lost", async () => {
     const send = async (conf: string) => {
       const headers = { "Content-Type": "application/json" };
       const path = "/api/v1/dags/sales/runs";
@@ -145,6 +145,9 @@ describe("bodies", () => {
     };
     expect((await send('{"n":[1e400]}')).detail).toBe(
       "conf: holds a number that is too large: expected at most 1.8e308",
+    );
+    expect((await send('{"__proto__":{"a":1}}')).detail).toBe(
+      'conf: has the key "__proto__": give it another name',
     );
     const deep = `${'{"a":'.repeat(20_000)}1${"}".repeat(20_000)}`;
     expect((await send(deep)).detail).toBe("conf: is nested too deep to be stored");

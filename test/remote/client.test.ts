@@ -143,6 +143,20 @@ describe("F5: the typed client", () => {
     );
   });
 
+  test("health is told while the database is away, but what a proxy says in its place is no health", async () => {
+    const json = (body: unknown) => new Response(JSON.stringify(body), { status: 503 });
+    const asked = async (answer: Response) =>
+      await createClient({ url, fetch: answering(answer).fetcher, attempts: 1 }).health();
+    const health = { status: "degraded", database: { reachable: false }, temporal: { known: false } };
+    expect(await asked(json(health))).toEqual(health);
+    expect(await caught(asked(json({ message: "no upstream" })))).toMatchObject({
+      status: 503,
+      kind: "retryable",
+      code: "not_the_api",
+    });
+    expect(await caught(asked(problem(503, "stopping")))).toMatchObject({ code: "stopping" });
+  });
+
   test("what does not get through is sent again with the same idempotency key", async () => {
     const { asked, fetcher } = answering(
       new TypeError("fetch failed"),

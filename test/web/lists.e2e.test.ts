@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { whyNoBrowser } from "./browser.ts";
 import { addRun } from "./fixtures/world.ts";
+import { expectClean, keepPicture } from "./look.ts";
 import { LIVE_MS, useDesk } from "./support.ts";
 
 describe.skipIf(whyNoBrowser() !== null)("lists", () => {
@@ -34,6 +35,36 @@ describe.skipIf(whyNoBrowser() !== null)("lists", () => {
     expect(await desk.page.getByLabel("Search DAGs").inputValue()).toBe("rates");
     await desk.page.getByLabel("Search DAGs").fill("nothing like this");
     await desk.page.getByText("No DAG matches").waitFor();
+  });
+
+  test("F9: a saved view brings back the page by name, over a reload, until it is deleted", async () => {
+    await desk.open("/dags?q=rates&show=active&tz=utc");
+    await row("exchange_rates").waitFor();
+    const views = desk.page.getByRole("dialog", { name: "Saved views" });
+    const openViews = () => desk.page.getByRole("button", { name: "Views" }).click();
+    await openViews();
+    await views.getByText("None yet").waitFor();
+    await views.getByLabel("Save this page as").fill(" rates on ");
+    await desk.page.keyboard.press("Enter");
+    await expect(views.getByRole("link", { name: "rates on" }).getAttribute("aria-current")).resolves.toBe(
+      "page",
+    );
+    await desk.page.keyboard.press("Escape");
+    await desk.open("/runs?state=failed");
+    await openViews();
+    await views.getByLabel("Save this page as").fill("failed runs");
+    await views.getByRole("button", { name: "Save" }).click();
+    await expectClean(desk.page);
+    await keepPicture(desk.page, "saved-views");
+    await views.getByRole("link", { name: "rates on" }).click();
+    await row("exchange_rates").waitFor();
+    await views.waitFor({ state: "detached" });
+    expect(new URL(desk.page.url()).search).toBe("?q=rates&show=active");
+    await openViews();
+    await views.getByRole("button", { name: "Delete failed runs" }).click();
+    await desk.page.reload();
+    await openViews();
+    expect(await views.getByRole("link").allTextContents()).toEqual(["rates on"]);
   });
 
   test("further DAGs are read when the end of the list comes near", async () => {

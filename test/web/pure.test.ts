@@ -13,6 +13,7 @@ import {
   parseRoute,
   type Route,
 } from "../../web/src/routing/route.ts";
+import { MOST_VIEWS, dropView, parseViews, saveView } from "../../web/src/shell/views.ts";
 import {
   formatDuration,
   formatInstant,
@@ -242,5 +243,40 @@ describe("conf", () => {
       kind: "wrong",
       message: expect.stringMatching(/line 3/),
     });
+  });
+});
+
+describe("F9: saved views", () => {
+  const views = [
+    { name: "a", url: "/dags?q=a" },
+    { name: "b", url: "/runs" },
+  ];
+
+  test("F9: a name names one place; saving under it again replaces it where it stands", () => {
+    expect(saveView(views, " c ", "/pools").map((view) => view.name)).toEqual(["a", "b", "c"]);
+    expect(saveView(views, "a", "/pools")).toEqual([{ name: "a", url: "/pools" }, views[1]]);
+    expect(saveView(views, "  ", "/pools")).toEqual(views);
+    expect(dropView(views, "a")).toEqual([views[1]]);
+    const many = Array.from({ length: MOST_VIEWS + 3 }, (_, at) => at).reduce(
+      (kept, at) => saveView(kept, `view ${at}`, "/dags"),
+      [] as ReturnType<typeof parseViews>,
+    );
+    expect([many.length, many[0]!.name]).toEqual([MOST_VIEWS, "view 3"]);
+  });
+
+  test("F9: what storage holds besides is passed over", () => {
+    expect(parseViews(JSON.stringify(views))).toEqual(views);
+    for (const text of [
+      null,
+      "",
+      "{",
+      "null",
+      '{"a":1}',
+      "[1,null,{}]",
+      '[{"name":"x","url":"javascript:1"}]',
+    ]) {
+      expect(parseViews(text)).toEqual([]);
+    }
+    expect(parseViews('[{"name":"","url":"/"},{"name":"b","url":"/runs"}]')).toEqual([views[1]]);
   });
 });

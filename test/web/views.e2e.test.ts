@@ -21,10 +21,11 @@ describe.skipIf(whyNoBrowser() !== null)("graph, Gantt and code", () => {
   const orders = () => desk.world.dags.get("orders_report")!;
 
   test("C1: graph: the states of the run that is picked, the task that is clicked, both in the URL", async () => {
-    await desk.open("/dags/orders_report?show=graph");
+    await desk.open("/dags/orders_report?show=graph&version=3");
     await node(/^Task join$/).waitFor();
     await keepPicture(desk.page, "graph");
-    await graph().getByLabel("Run").selectOption(run);
+    await graph().getByRole("combobox").selectOption(run);
+    expect(query().get("version")).toBeNull();
     await node(/^Task join success/).waitFor();
     await node(/^Task Read the files success × 3/).waitFor();
     await graph().getByRole("button", { name: "Fit the whole graph" }).click();
@@ -38,6 +39,25 @@ describe.skipIf(whyNoBrowser() !== null)("graph, Gantt and code", () => {
     await desk.page.goBack();
     expect(query().get("task")).toBeNull();
     await expectClean(desk.page);
+  });
+
+  test("C1: graph without a choice shows the latest run, which a click makes the choice; a version stands alone too", async () => {
+    await desk.open("/dags/orders_report?show=graph");
+    await node(/^Task join success/).waitFor();
+    expect(query().get("run")).toBeNull();
+    await node(/^Task join success/).click();
+    await expect.poll(() => [query().get("run"), query().get("task")]).toEqual([run, "join"]);
+    await graph().getByRole("combobox").selectOption({ label: "no run: version 3" });
+    await node(/^Task join$/).waitFor();
+    expect([query().get("run"), query().get("version")]).toEqual([null, "3"]);
+    await desk.open("/dags/orders_report?show=graph&version=1");
+    await graph().getByText("This is version 1; the current one is 3.").waitFor();
+    await graph().getByRole("combobox").selectOption({ label: "the latest" });
+    await node(/^Task join success/).waitFor();
+    await desk.open("/dags/brand_new?show=graph");
+    await node(/^Task /)
+      .first()
+      .waitFor();
   });
 
   // A machine crowded by other tests may be late once.
@@ -98,7 +118,7 @@ describe.skipIf(whyNoBrowser() !== null)("graph, Gantt and code", () => {
   const focused = () => desk.page.evaluate("document.activeElement?.textContent ?? ''");
 
   test("graph: zoom, fit and the way work flows, by button and key", async () => {
-    await desk.open("/dags/orders_report?show=graph");
+    await desk.open("/dags/orders_report?show=graph&version=3");
     await node(/^Task join$/).waitFor();
     const zoom = async (): Promise<number> =>
       Number(

@@ -50,6 +50,7 @@ const ARROWS: ReadonlySet<string> = new Set(["ArrowLeft", "ArrowRight", "ArrowUp
 
 interface Props {
   readonly graph: Graph;
+  /** With the run whose states are shown. */
   readonly view: DagView;
   readonly states: ReadonlyMap<string, ItemState> | null;
 }
@@ -67,11 +68,17 @@ function pickedKey(view: DagView): string | null {
   return view.groupId === null ? null : groupKey(view.groupId);
 }
 
-function pick(key: string): void {
+function pick(key: string, runId: string | null): void {
   const space = key.indexOf(" ");
   const id = key.slice(space + 1);
   const isTask = key.slice(0, space) === "task";
-  changeView({ taskId: isTask ? id : null, groupId: isTask ? null : id, mapIndex: null, tryNumber: null });
+  changeView({
+    runId,
+    taskId: isTask ? id : null,
+    groupId: isTask ? null : id,
+    mapIndex: null,
+    tryNumber: null,
+  });
 }
 
 function Canvas({ graph, view, states }: Props) {
@@ -117,9 +124,11 @@ function Canvas({ graph, view, states }: Props) {
     [centres, flow, store],
   );
   const entry = [focused, picked].find((key) => key !== null && centres.has(key)) ?? nodes[0]?.id ?? null;
+  const { runId } = view;
+  const onPick = useCallback((key: string) => pick(key, runId), [runId]);
   const life = useMemo<GraphLife>(
-    () => ({ states, picked, flow: direction, entry, wanted, find, onPick: pick, onFold, onFocus }),
-    [states, picked, direction, entry, wanted, find, onFold, onFocus],
+    () => ({ states, picked, flow: direction, entry, wanted, find, onPick, onFold, onFocus }),
+    [onPick, states, picked, direction, entry, wanted, find, onFold, onFocus],
   );
 
   const onKeyDown = (event: KeyboardEvent<HTMLElement>): void => {

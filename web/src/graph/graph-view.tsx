@@ -1,6 +1,6 @@
 import { useMemo } from "react";
 import type { Cell, DagDetail, Graph } from "../../../api/contracts.ts";
-import { useRun } from "../api/queries.ts";
+import { useGrid, useRun } from "../api/queries.ts";
 import { useVersion } from "../code/queries.ts";
 import { TaskSearch } from "../dag/task-search.tsx";
 import type { DagView } from "../routing/route.ts";
@@ -16,20 +16,29 @@ interface Props {
   readonly view: DagView;
 }
 
-/** Tasks and what they wait for; of a run, as the version it runs with has them, with its states. */
+/**
+ * Tasks and what they wait for, with the states of the run that is picked, else of the latest one, in the version that
+ * run has; or a version without a run.
+ */
 export function GraphView({ dag, view }: Props) {
-  const { data: run } = useRun(dag.dagId, view.runId);
-  const other = run !== undefined && run.version !== dag.version ? run.version : null;
+  const { query: grid } = useGrid(dag.dagId, view.span, view.before);
+  const latest = view.version === null ? (grid.data?.columns.at(-1)?.run.runId ?? null) : null;
+  const runId = view.runId ?? latest;
+  const { data: run } = useRun(dag.dagId, runId);
+  const version = runId === null ? view.version : (run?.version ?? null);
+  const other = version === dag.version ? null : version;
   const { data: old, error } = useVersion(dag.dagId, other);
   const graph = other === null ? dag.graph : (old?.graph ?? (error === null ? null : dag.graph));
+  const shown = useMemo(() => ({ ...view, runId }), [view, runId]);
   return (
     <section className="graph-view" aria-label="Graph">
       <GraphTools dag={dag} view={view} graph={graph} />
       {other !== null && (
         <p className="graph-note soft small">
+          {runId === null ? `This is version ${other}` : `This run has version ${other}`}
           {error === null
-            ? `This run has version ${other}; the current one is ${dag.version ?? "none"}.`
-            : `This run has version ${other}, which cannot be read (${error.message}): the current one is shown.`}
+            ? `; the current one is ${dag.version ?? "none"}.`
+            : `, which cannot be read (${error.message}): the current one is shown.`}
         </p>
       )}
       {graph === null ? (
@@ -42,8 +51,8 @@ export function GraphView({ dag, view }: Props) {
         <Drawn
           key={dag.dagId}
           graph={graph}
-          view={view}
-          cells={view.runId === null ? null : (run?.cells ?? NO_CELLS)}
+          view={shown}
+          cells={runId === null ? null : (run?.cells ?? NO_CELLS)}
         />
       )}
     </section>
@@ -79,7 +88,7 @@ function GraphTools({
   return (
     <div className="grid-tools">
       <TaskSearch says="Find tasks" value={view.tasks} />
-      <RunPick dag={dag} view={view} none="none: the current version" />
+      <RunPick dag={dag} view={view} none="the latest" versionAlone />
       <span className="gap" />
       {groups.length > 0 && (
         <>

@@ -12,13 +12,18 @@ interface Props {
   readonly view: DagView;
   /** What stands for no run. */
   readonly none: string;
+  /** A version without a run may be looked at too. */
+  readonly versionAlone?: boolean;
 }
+
+/** No run has such an id. */
+const VERSION = " ";
 
 /** A longer list is what the grid is for. */
 const OFFERED = 200;
 
 /** Which run is looked at, newest first; the grid offers the same ones. */
-export function RunPick({ dag, view, none }: Props) {
+export function RunPick({ dag, view, none, versionAlone = false }: Props) {
   const { query } = useGrid(dag.dagId, view.span, view.before);
   const runs = (query.data?.columns ?? []).slice(-OFFERED).map((column) => column.run);
   const { zone } = useZone();
@@ -29,17 +34,21 @@ export function RunPick({ dag, view, none }: Props) {
       <span className="soft small">Run</span>
       <select
         className="field"
-        value={runId ?? ""}
-        onChange={({ target }) =>
+        value={runId ?? (versionAlone && view.version !== null ? VERSION : "")}
+        onChange={({ target: { value } }) =>
           changeView({
             ...NO_PICK,
             taskId: view.taskId,
             groupId: view.groupId,
-            runId: target.value === "" ? null : target.value,
+            runId: value === "" || value === VERSION ? null : value,
+            version: value === VERSION ? (view.version ?? dag.version) : null,
           })
         }
       >
         <option value="">{none}</option>
+        {versionAlone && dag.version !== null && (
+          <option value={VERSION}>no run: version {view.version ?? dag.version}</option>
+        )}
         {!listed && <option value={runId}>{runId}</option>}
         {runs.toReversed().map((run) => (
           <option key={run.runId} value={run.runId}>

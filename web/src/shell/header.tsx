@@ -2,6 +2,7 @@ import { useHealth, useImportErrors } from "../api/queries.ts";
 import { Link } from "../routing/link.tsx";
 import { ALL_DAGS, ALL_RUNS, type Place } from "../routing/route.ts";
 import { useRoute } from "../routing/use-route.ts";
+import { SavedViews } from "./saved-views.tsx";
 import { ThemeChoice } from "./theme-choice.tsx";
 import { ZoneSelect } from "./zone-select.tsx";
 
@@ -47,6 +48,7 @@ export function Header({
           </a>
         )}
       </nav>
+      <SavedViews />
       <ZoneSelect dagZone={dagZone} />
       <ThemeChoice />
       <button type="button" className="button plain" onClick={onHelp} aria-label="Keys (?)" title="Keys (?)">

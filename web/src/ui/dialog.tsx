@@ -29,12 +29,12 @@ export function Dialog({ title, onClose, children }: Props) {
       }}
     >
       <div className="dialog-body">
-        <header className="dialog-head">
+        <div className="dialog-head">
           <h2 id={titleId}>{title}</h2>
           <button type="button" className="button plain" onClick={onClose} aria-label="Close">
             ✕
           </button>
-        </header>
+        </div>
         {children}
       </div>
     </dialog>
