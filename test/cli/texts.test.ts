@@ -2,17 +2,19 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { diffSources } from "../../api/source-diff.ts";
 import type { Graph, RunDetail, VersionDiff } from "../../api/contracts.ts";
 import { dag } from "../../authoring/index.ts";
 import { called } from "../../cli/call.ts";
 import { diffLines } from "../../cli/diff-text.ts";
+import { printRun } from "../../cli/run-text.ts";
 import { paramsOf } from "../../cli/params-text.ts";
 import { failedDeps } from "../../cli/why.ts";
 import { canonicalJson } from "../../core/canonical.ts";
 import type { TaskState } from "../../core/states.ts";
+import type { Client } from "../../remote/index.ts";
 
 describe("F6: hints can be typed as they stand", () => {
   it.for([
@@ -177,6 +179,56 @@ describe("A2: params as dags details shows them", () => {
       ["both", 'list of ("a" | "b")', null, false, ""],
       ["window", "object", null, false, ""],
       ["tree", "object", null, false, ""],
+    ]);
+  });
+});
+
+describe("F6: runs show", () => {
+  it("has a row for each task of the run's version, also for those that have not begun", async () => {
+    const cell = { taskId: "b", mapIndex: 1, state: "running", try: 2, queuedAt: null, endedAt: null };
+    const run = {
+      dagId: "d",
+      runId: "2026-05-09T00-00-00Z",
+      state: "running",
+      runType: "manual",
+      triggeredBy: null,
+      version: 4,
+      interval: { start: "2026-05-09T00:00:00.000Z", end: "2026-05-09T00:00:00.000Z" },
+      startedAt: null,
+      endedAt: null,
+      reason: null,
+      conf: {},
+      temporalUrl: null,
+      waiting: [],
+      cells: [
+        { ...cell, startedAt: null },
+        { ...cell, mapIndex: 0, startedAt: null },
+      ],
+    } as unknown as RunDetail;
+    const asked: unknown[] = [];
+    const client = {
+      url: "http://127.0.0.1:1",
+      dags: {
+        version: (...of: unknown[]) => {
+          asked.push(of);
+          return Promise.resolve({ graph: { tasks: [{ id: "c" }, { id: "b" }, { id: "a" }] } });
+        },
+      },
+    } as unknown as Client;
+    const printed: string[] = [];
+    const log = vi.spyOn(console, "log").mockImplementation((line = "") => void printed.push(String(line)));
+    try {
+      await printRun(client, run);
+    } finally {
+      log.mockRestore();
+    }
+    expect(asked).toEqual([["d", 4]]);
+    const rows = printed.join("\n").split("\n").slice(-4);
+    expect(rows.map((row) => row.trim().split(/ +/).slice(0, 3))).toEqual([
+      ["c", "-", "none"],
+      ["b", "0", "running"],
+      ["b", "1", "running"],
+      ["a", "-", "none"],
     ]);
   });
 });

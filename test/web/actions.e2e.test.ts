@@ -22,6 +22,20 @@ describe.skipIf(whyNoBrowser() !== null)("actions", () => {
       .waitFor();
   });
 
+  test("Ctrl+Enter triggers from a text of several lines, once it can be sent", async () => {
+    await desk.open("/dags/seattle_weather");
+    await desk.page.getByRole("button", { name: "Trigger" }).click();
+    await dialog().getByLabel("Logical date").fill("2016-01-06");
+    await dialog().getByLabel("Conf").fill("{");
+    await desk.page.keyboard.press("Control+Enter");
+    await desk.page.keyboard.press("Enter");
+    expect(await dialog().getByLabel("Conf").inputValue()).toBe("{\n");
+    await desk.page.keyboard.insertText('"by": "keys"}');
+    await desk.page.keyboard.press("Control+Enter");
+    await dialog().waitFor({ state: "detached" });
+    await details().getByText('"by": "keys"').waitFor();
+  });
+
   test("trigger a date that has a run: the existing run is said and can be opened", async () => {
     desk.expectErrors(/409/);
     await desk.open("/dags/seattle_weather");

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { formatLine } from "../../platform/logs/format.ts";
 import { whyNoBrowser } from "./browser.ts";
+import { setCell } from "./fixtures/world.ts";
 import { expectClean, keepPicture } from "./look.ts";
 import { LIVE_MS, useDesk, type Desk } from "./support.ts";
 
@@ -85,6 +86,39 @@ describe.skipIf(whyNoBrowser() !== null)("details", () => {
     await rows.first().waitFor();
     await desk.page.getByRole("navigation", { name: "Views" }).getByRole("link", { name: "Grid" }).click();
     await desk.page.getByRole("grid").waitFor();
+  });
+
+  test("F16: a run none of whose tasks is at work says how many wait, and how many of them for ever", async () => {
+    const run = desk.world.dags.get("regions")!.runs.at(-1)!;
+    run.detail = { ...run.detail, state: "running", endedAt: null, reason: null };
+    run.tasks.clear();
+    const wait = (taskId: string, reason: string): void => {
+      setCell(run, { taskId, state: "queued" }).waiting = {
+        taskId,
+        mapIndex: -1,
+        try: 1,
+        pool: "warehouse",
+        slots: 1,
+        reason,
+        since: new Date(Date.now() - 41_000).toISOString(),
+      };
+    };
+    const open = (): Promise<void> => desk.open(`/dags/regions?run=${run.detail.runId}`);
+    wait("list_regions", "pool warehouse: all 4 slots are in use");
+    await open();
+    await details().getByText("1 task waits").waitFor();
+    await details().getByText("all 4 slots are in use").waitFor();
+    wait("load_region", 'can never run: pool "nowhere" does not exist');
+    await open();
+    await details().getByText("2 tasks wait; 1 of them can never run").waitFor();
+    wait("list_regions", 'can never run: pool "nowhere" does not exist');
+    await open();
+    await details().getByText("Waits: 2 tasks can never run").waitFor();
+    setCell(run, { taskId: "total", state: "running", startedAt: Date.now() - 1000 });
+    await open();
+    await details().getByRole("link", { name: "total" }).waitFor();
+    await details().getByText("can never run", { exact: false }).first().waitFor();
+    expect(await details().getByText("2 tasks").count()).toBe(0);
   });
 
   test("a file that went back to what it was: the version in force is an older number, since it went back", async () => {
