@@ -19,3 +19,23 @@ test("the log has a line for a file that is stored, one that breaks, and one tha
   await processor.pass();
   expect(lines).toEqual([]);
 });
+
+test("a broken file's error is told once for each save of it or of what it imports, not each time it is met", async () => {
+  const { lines, log } = makeLog();
+  const processor = rig.processor({ log });
+  rig.place.write("lib/why.ts", 'export const why = "!1";\n');
+  rig.place.write(
+    "sales.ts",
+    `import { why } from "./lib/why.ts";\n${dagText("sales")}throw new Error("no" + why.slice(0, 1));\n`,
+  );
+  await processor.pass();
+  expect(lines.splice(0)).toEqual([expect.stringMatching(/^warn sales\.ts: .*no!/)]);
+  rig.place.write("other.ts", dagText("other"));
+  await processor.pass();
+  await processor.pass();
+  expect(lines.splice(0)).toEqual(["info DAGs stored"]);
+  rig.place.write("lib/why.ts", 'export const why = "!22";\n');
+  await processor.pass();
+  await processor.pass();
+  expect(lines.splice(0)).toEqual([expect.stringMatching(/^warn sales\.ts: .*no!/)]);
+});
