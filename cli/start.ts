@@ -4,8 +4,7 @@ import type { Config } from "../platform/config.ts";
 import { startEmbedded, type Embedded } from "../platform/embedded/index.ts";
 import { Life, untilKilled } from "../platform/life.ts";
 import { createLog } from "../platform/log.ts";
-import { buildIfStale } from "../web/build-if-stale.ts";
-import { workflowBundle } from "../worker/bundle.ts";
+import { buildApart } from "./build-apart.ts";
 import { createDevVoice, createPlainVoice } from "./dev.ts";
 import { buildClient } from "./package-build.ts";
 import { checkDagFolder, startApiPart, startProcessorPart, startWorkerPart, type Shared } from "./parts.ts";
@@ -38,7 +37,7 @@ export async function start(given: Config, { dev = false }: StartOptions = {}): 
     if (isAsked) throw new Error("stopped while it started");
   };
   try {
-    const building = [buildIfStale(say), workflowBundle(say), buildClient()];
+    const building = [buildApart(life, say), buildClient()];
     for (const build of building) build.catch(() => undefined);
     const embedded = await startEmbeddedParts(given, say);
     life.onEnd("embedded servers", async () => await embedded.stop());

@@ -1,36 +1,25 @@
 /** Builds the page when its sources, or the packages it is built from, changed since the last build. */
 import { createHash } from "node:crypto";
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative, sep } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Plugin } from "vite";
+import { lockFile } from "./build-lock.ts";
 
 const WEB = fileURLToPath(new URL(".", import.meta.url));
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const DIST = join(WEB, "dist");
 const STAMP = join(DIST, ".stamp");
-const LOCK = join(DIST, ".lock");
 /** The versions of the packages in the bundle. */
 const PACKAGES = join(ROOT, "package-lock.json");
-/** A build takes seconds; a lock this old was left by a process that died. */
-const LOCK_STALE_MS = 60_000;
 
 /** Safe beside itself: one builds, the others wait for it. A page that is served meanwhile stays whole. */
 export async function buildIfStale(log: (line: string) => void = () => undefined): Promise<void> {
-  if (isBuilt()) return;
-  await lock();
+  if (isPageBuilt()) return;
+  mkdirSync(DIST, { recursive: true });
+  const unlock = await lockFile(join(DIST, ".lock"));
   try {
-    if (isBuilt()) return;
+    if (isPageBuilt()) return;
     const startedAt = Date.now();
     log("Building the page (its sources changed)");
     const next = join(DIST, `.next-${process.pid}`);
@@ -40,7 +29,7 @@ export async function buildIfStale(log: (line: string) => void = () => undefined
     writeFileSync(STAMP, JSON.stringify({ sources, outside } satisfies Stamp, null, 2));
     log(`Built the page in ${((Date.now() - startedAt) / 1000).toFixed(1)} s`);
   } finally {
-    rmSync(LOCK, { recursive: true, force: true });
+    unlock();
   }
 }
 
@@ -61,7 +50,8 @@ function readStamp(): Stamp | null {
   }
 }
 
-function isBuilt(): boolean {
+/** Whether the page is there, and of the sources as they are. */
+export function isPageBuilt(): boolean {
   if (!existsSync(join(DIST, "index.html"))) return false;
   // An installed package has no lock file, its page with it, and nothing to build one with.
   if (!existsSync(PACKAGES)) return true;
@@ -74,21 +64,6 @@ function isBuilt(): boolean {
       return existsSync(path) && hashOf(path) === hash;
     })
   );
-}
-
-async function lock(): Promise<void> {
-  mkdirSync(DIST, { recursive: true });
-  for (;;) {
-    try {
-      mkdirSync(LOCK);
-      return;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-    }
-    const heldSince = statSync(LOCK, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
-    if (Date.now() - heldSince > LOCK_STALE_MS) rmSync(LOCK, { recursive: true, force: true });
-    await sleep(100);
-  }
 }
 
 /** Answers the hashes of the files outside web/ that it took in, as they were when it read them. */

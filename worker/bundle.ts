@@ -13,10 +13,14 @@ const STAMP = join(ROOT, "workflows/bundle/stamp");
 /** The bundle must stay small: it is loaded by each worker (without its source map). */
 export const BUNDLE_LIMIT_BYTES = 600_000;
 
+/** Whether the workflow bundle is there, and of the sources as they are. */
+export const isBundleBuilt = (stamp = sourceStamp()): boolean =>
+  existsSync(BUNDLE) && existsSync(STAMP) && readFileSync(STAMP, "utf8") === stamp;
+
 /** Path of the workflow bundle; made when it is missing or older than its sources. Throws when it is too large. */
 export async function workflowBundle(log: (line: string) => void): Promise<string> {
   const stamp = sourceStamp();
-  if (existsSync(BUNDLE) && existsSync(STAMP) && readFileSync(STAMP, "utf8") === stamp) return BUNDLE;
+  if (isBundleBuilt(stamp)) return BUNDLE;
   const workflowsPath = join(ROOT, "workflows/index.ts");
   const { code } = await bundleWorkflowCode({
     workflowsPath,
