@@ -3,8 +3,9 @@ import { NotFound } from "../core/errors.ts";
 import { outputKey } from "../platform/objects/keys.ts";
 import type { Borrowed, LargeValues, Waiting } from "./large-values.ts";
 import { failed, reasonOf } from "./runner/outcomes.ts";
-import type { BodyJob, Runner } from "./runner/types.ts";
-import type { TryInputs } from "./try-records.ts";
+import type { BodyJob, FileInput, Runner } from "./runner/types.ts";
+import type { InputRef } from "../core/inputs.ts";
+import type { StoredInput, TryInputs } from "./try-inputs.ts";
 
 export interface BodyRunDeps {
   readonly runner: Runner;
@@ -13,8 +14,8 @@ export interface BodyRunDeps {
 
 export interface BodyRun extends Omit<BodyJob, "inputs" | "inputFiles"> {
   readonly inputs: TryInputs;
-  /** Input name to the upstream task whose output it takes. */
-  readonly upstreams: Readonly<Record<string, string>>;
+  /** By name: where each input comes from. */
+  readonly refs: Readonly<Record<string, InputRef>>;
 }
 
 export interface BodyEnd {
@@ -26,25 +27,28 @@ export interface BodyEnd {
 /** A body with its large values brought to it and taken from it. */
 export async function runBody(
   { runner, values }: BodyRunDeps,
-  { inputs, upstreams, ...job }: BodyRun,
+  { inputs, refs, ...job }: BodyRun,
   signal: AbortSignal,
   log: (line: LogLine) => void,
 ): Promise<BodyEnd> {
   const waiting: Waiting = { signal, note: (text) => log({ at: Date.now(), level: "warn", text }) };
   const borrowed: Borrowed[] = [];
   try {
-    const inputFiles: Record<string, string> = {};
-    for (const [name, value] of Object.entries(inputs.stored)) {
-      const copy = await values.borrow(value, waiting).catch((error: unknown) => {
-        throw missingInput(error, name, upstreams[name]);
+    const inputFiles: Record<string, FileInput> = {};
+    for (const [name, input] of Object.entries(inputs.stored)) {
+      inputFiles[name] = await fileInput(input, async (value) => {
+        const copy = await values.borrow(value, waiting).catch((error: unknown) => {
+          throw missingInput(error, name, refs[name]);
+        });
+        borrowed.push(copy);
+        return copy.path;
       });
-      borrowed.push(copy);
-      inputFiles[name] = copy.path;
     }
     const outcome = await runner.run({ ...job, inputs: inputs.values, inputFiles }, signal, log);
     if (outcome.kind !== "success" || outcome.spooled === undefined) return { outcome, stored: null };
     const stored = await values.keep(keyOf(job.context), outcome.spooled, waiting);
-    return { outcome: { kind: "success", output: null }, stored };
+    const { spooled: _, ...rest } = outcome;
+    return { outcome: { ...rest, output: null }, stored };
   } catch (error) {
     return { outcome: endedBy(error, signal), stored: null };
   } finally {
@@ -55,8 +59,23 @@ export async function runBody(
 const keyOf = ({ dagId, runId, taskId, mapIndex, try: number }: BodyContext): string =>
   outputKey({ dagId, runId, taskId, mapIndex, try: number });
 
-function missingInput(error: unknown, name: string, upstream: string | undefined): unknown {
-  if (!(error instanceof NotFound)) return error;
+async function fileInput(
+  input: StoredInput,
+  pathOf: (value: StoredValue) => Promise<string>,
+): Promise<FileInput> {
+  if ("stored" in input) {
+    const path = await pathOf(input.stored);
+    return input.pick === undefined ? { path } : { path, pick: input.pick };
+  }
+  const parts = [];
+  // One after the other: there may be hundreds of large ones.
+  for (const part of input.parts) parts.push("value" in part ? part : { path: await pathOf(part.stored) });
+  return { parts };
+}
+
+function missingInput(error: unknown, name: string, ref: InputRef | undefined): unknown {
+  if (!(error instanceof NotFound) || ref === undefined) return error;
+  const upstream = typeof ref === "string" ? ref : "task" in ref ? ref.task : "";
   return new NotFound(
     "input_missing",
     `input "${name}", the output of task "${upstream}", is not there any more: ${error.message}. Run task "${upstream}" again`,

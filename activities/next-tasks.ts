@@ -10,16 +10,20 @@ const WIDEST = 20;
  * upstreams have succeeded and the rule wants nothing else. Everything else is asked for by the run itself.
  */
 export function nextTasks(version: LoadedVersion, run: number, taskId: string): NextRow[] {
-  const position = version.positions.get(taskId);
+  const position = version.plan.positions.get(taskId);
   if (position === undefined) return [];
+  const { tasks, circuits } = version.plan;
   const rows: NextRow[] = [];
   for (const down of version.plan.downstream[position]!) {
-    const task = version.tasks[down]!;
+    const task = tasks[down]!;
     if (task.triggerRule !== "all_success" || task.upstream.length > WIDEST) continue;
+    if (task.map !== undefined || task.teardown !== undefined || circuits.has(down)) continue;
+    if (task.upstream.some((up) => tasks[up]!.map !== undefined || tasks[up]!.decides !== undefined))
+      continue;
     rows.push({
       run,
       task_id: task.id,
-      after: task.upstream.map((up) => version.tasks[up]!.id),
+      after: task.upstream.map((up) => tasks[up]!.id),
       account: poolAccount(task.pool),
       slots: task.poolSlots,
       priority: task.priorityWeight,

@@ -1,5 +1,5 @@
 import { poolAccount } from "../core/ids.ts";
-import type { TryOutcome } from "../core/run.ts";
+import type { TryOutcome } from "../core/progress.ts";
 import type { RecordRow, RequestRow } from "../db/pools/advance.ts";
 import type { Decision, SlotRequest } from "./types.ts";
 

@@ -68,7 +68,7 @@ export function createRunActivities(deps: RunActivitiesDeps): RunActivities {
       if (row === null) throw new Terminal("no_run", `run ${run} is not in the database`);
       if (RUN_DONE[row.state]) return { kind: "closed", state: row.state };
       const version = await deps.versions.load(row.version);
-      const requests = version.first.map((first) => ({ run, map_index: -1, try: 1, ...first }));
+      const requests = version.first.map((first) => ({ run, try: 1, ...first }));
       const grants = requests.length === 0 ? [] : await batcher.add({ run, records: [], requests });
       const facts = {
         dagId: row.dag_id,
@@ -84,7 +84,7 @@ export function createRunActivities(deps: RunActivitiesDeps): RunActivities {
       return {
         kind: "opened",
         info: runInfoOf(facts, version, deps),
-        tasks: version.tasks,
+        graph: version.graph,
         grants,
       };
     },

@@ -10,7 +10,8 @@ import { nextTasks } from "./next-tasks.ts";
 import { untilThere } from "./patience.ts";
 import { errorOf, outputOf } from "./rows.ts";
 import type { Runner } from "./runner/types.ts";
-import type { TryInputs, TryRecords } from "./try-records.ts";
+import { assemble, isRead } from "./try-inputs.ts";
+import type { TryRecords } from "./try-records.ts";
 import type { RunTaskInput, TaskActivities, TaskResult } from "./types.ts";
 import type { Versions } from "../db/versions.ts";
 
@@ -32,8 +33,6 @@ export interface TaskActivitiesDeps {
  */
 const INLINE_OUTPUT_BYTES = 1024;
 
-const NO_INPUTS: TryInputs = { values: {}, stored: {} };
-
 /** One try of a task: its records, its log, its body in a runner thread. */
 export function createTaskActivities(deps: TaskActivitiesDeps): TaskActivities {
   return {
@@ -53,7 +52,8 @@ export function createTaskActivities(deps: TaskActivitiesDeps): TaskActivities {
         // What the database refuses is told by the try's end.
         started.catch(() => undefined);
         // A body without inputs need not wait for the database.
-        const inputs = Object.keys(input.inputs).length === 0 ? NO_INPUTS : await started;
+        const isRefs = Object.values(input.inputs).some(isRead);
+        const inputs = isRefs ? await started : assemble(input.inputs, []);
         const there = async <T>(call: () => Promise<T>): Promise<T> =>
           await untilThere(cancellationSignal, call);
         const conf = input.info.conf ?? (await there(async () => await deps.confs.of(input.info.run)));
@@ -64,7 +64,8 @@ export function createTaskActivities(deps: TaskActivitiesDeps): TaskActivities {
             loadBundle: async (hash) => await there(async () => await deps.versions.bundle(hash)),
             context: contextOf(input, conf),
             inputs,
-            upstreams: input.inputs,
+            refs: input.inputs,
+            ...(input.asked !== undefined && { asked: input.asked }),
             executionTimeoutMs: input.executionTimeoutMs,
             isolation: input.isolation,
           },
@@ -90,7 +91,10 @@ export function createTaskActivities(deps: TaskActivitiesDeps): TaskActivities {
           output: large ? null : outputOf(outcome),
         };
         const [granted] = await Promise.all([deps.records.ended(row, next), deps.logs.close(logKey)]);
-        return { outcome: large ? { kind: "success", output: null } : outcome, granted };
+        return {
+          outcome: large && outcome.kind === "success" ? { ...outcome, output: null } : outcome,
+          granted,
+        };
       } finally {
         stopBeating();
       }

@@ -1,16 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
-import type { StoredValue } from "../core/body.ts";
 import { isRefusal } from "../core/batcher.ts";
 import { recordTries, type EndedRow, type NextRow, type StartedRow } from "../db/tries.ts";
-
-/** What a try reads of its upstreams, by input name: outputs, and where the large ones lie. */
-export interface TryInputs {
-  readonly values: Record<string, unknown>;
-  readonly stored: Record<string, StoredValue>;
-}
-
-const noInputs = (): TryInputs => ({ values: {}, stored: {} });
+import { assemble, isRead, type InputPart, type TryInputs } from "./try-inputs.ts";
 
 type Item = { readonly reject: (error: Error) => void } & (
   | { kind: "started"; row: StartedRow; resolve: (inputs: TryInputs) => void }
@@ -46,7 +38,7 @@ export class TryRecords {
 
   /** Resolves with the inputs asked for, once written. Written before any later record of this worker. */
   async started(row: StartedRow): Promise<TryInputs> {
-    const withinMs = Object.keys(row.inputs).length === 0 ? START_WINDOW_MS : 0;
+    const withinMs = Object.values(row.inputs).some(isRead) ? 0 : START_WINDOW_MS;
     return await new Promise((resolve, reject) =>
       this.#add({ kind: "started", row, resolve, reject }, withinMs),
     );
@@ -116,18 +108,17 @@ export class TryRecords {
       }
     }
     const recorded = await recordTries(this.#pool, started, ended, next);
-    const inputs = new Map<string, TryInputs>();
+    const parts = new Map<string, InputPart[]>();
     for (const row of recorded.inputs) {
       const key = keyOf(row);
-      const own = inputs.get(key) ?? noInputs();
-      if (row.stored === null) own.values[row.name] = row.output;
-      else own.stored[row.name] = row.stored;
-      inputs.set(key, own);
+      const own = parts.get(key);
+      if (own === undefined) parts.set(key, [row]);
+      else own.push(row);
     }
     const grants = groupByRun(recorded.grants);
     for (const item of batch) {
       if (item.kind === "started") {
-        item.resolve(inputs.get(keyOf(item.row)) ?? noInputs());
+        item.resolve(assemble(item.row.inputs, parts.get(keyOf(item.row)) ?? []));
       } else {
         // The first of a run's ends carries the grants of all; the run keeps those it does not need yet.
         item.resolve(grants.get(item.row.run) ?? []);

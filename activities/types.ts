@@ -1,5 +1,8 @@
 import type { BodyContext } from "../core/body.ts";
-import type { RunProgress, RunTask, TryOutcome } from "../core/run.ts";
+import type { AskedOfOutput } from "../core/decision.ts";
+import type { InputRef } from "../core/inputs.ts";
+import type { RunGraph } from "../core/plan.ts";
+import type { RunProgress, TryOutcome } from "../core/progress.ts";
 import type { RunState, TaskState, TryState } from "../core/states.ts";
 
 /** What workflows know of the activities: types only. Task ids and instants are text. */
@@ -45,14 +48,14 @@ type Opened =
   | {
       readonly kind: "opened";
       readonly info: RunInfo;
-      readonly tasks: readonly RunTask[];
+      readonly graph: RunGraph;
       readonly grants: readonly Grant[];
     };
 
 /** What the maker of a run did already: the first step and its requests, so that the run begins with its grants. */
 export interface OpenedAtStart {
   readonly info: RunInfo;
-  readonly tasks: readonly RunTask[];
+  readonly graph: RunGraph;
   /** Tasks whose first tries have their slots. */
   readonly grants: readonly string[];
 }
@@ -77,8 +80,9 @@ export interface RunTaskInput {
   readonly mapIndex: number;
   readonly try: number;
   readonly maxTries: number;
-  /** Input name to the upstream task whose output it takes. */
-  readonly inputs: Readonly<Record<string, string>>;
+  /** By name: where each comes from. */
+  readonly inputs: Readonly<Record<string, InputRef>>;
+  readonly asked?: AskedOfOutput;
   readonly executionTimeoutMs: number | null;
   readonly isolation: "shared" | "own";
 }

@@ -14,6 +14,18 @@ export const Timetable = z
   .openapi("Timetable");
 export type Timetable = z.infer<typeof Timetable>;
 
+const MappedOver = z
+  .object({
+    over: z
+      .record(z.string(), z.union([z.object({ task: z.string() }), z.object({ items: z.int() })]))
+      .openapi({ description: "Lists by name: the task whose output each is, or how many items it has" }),
+    how: z.enum(["product", "zip"]),
+    batch: z.int().nullable(),
+    max: z.int(),
+    group: z.string().nullable().openapi({ description: "Id of the group that is mapped as a whole" }),
+  })
+  .openapi("MappedOver");
+
 /** A task of the graph with its options; its edges are in `Graph.edges`. */
 export const GraphTask = z
   .object({
@@ -25,6 +37,16 @@ export const GraphTask = z
     retryDelayMs: z.number(),
     retryFactor: z.number(),
     retryMaxDelayMs: z.number().nullable(),
+    retryJitter: z.number().openapi({ description: "By how much of itself a delay may be shorter, 0 to 1" }),
+    retryRules: z
+      .array(
+        z.object({
+          error: z.string(),
+          action: z.enum(["retry", "fail", "wait"]),
+          delayMs: z.number().nullable(),
+        }),
+      )
+      .openapi({ description: "The first that fits an error counts" }),
     executionTimeoutMs: z.number().nullable(),
     pool: z.string(),
     poolSlots: z.int(),
@@ -33,6 +55,14 @@ export const GraphTask = z
     isolation: z.enum(["shared", "own"]),
     templates: z.record(z.string(), z.unknown()),
     doc: z.string().openapi({ description: "Markdown" }),
+    mapped: MappedOver.nullable().openapi({ description: "What it is mapped over" }),
+    decides: z.enum(["branch", "short_circuit"]).nullable(),
+    concurrency: z.int().nullable().openapi({ description: "So many of its instances at once in one run" }),
+    setup: z.boolean(),
+    teardown: z
+      .array(z.string())
+      .nullable()
+      .openapi({ description: "Ids of the setups it belongs to; null: it is no teardown" }),
   })
   .openapi("GraphTask");
 export type GraphTask = z.infer<typeof GraphTask>;

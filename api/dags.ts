@@ -2,6 +2,7 @@ import { createRoute } from "@hono/zod-openapi";
 import { boundaries, describe } from "../core/calendar/timetable.ts";
 import { upcoming } from "../core/calendar/upcoming.ts";
 import type { SerialGraph } from "../core/graph.ts";
+import { mappedOver } from "../core/mapped-over.ts";
 import {
   readDag,
   readDagFacets,
@@ -197,10 +198,20 @@ export function shapeGraph(graph: SerialGraph): Graph {
     doc: graph.doc,
     params: graph.params,
     groups: graph.groups.map((group) => ({ ...group, parent: groupId(group.parent) })),
-    tasks: graph.tasks.map(({ upstream: _upstream, inputs: _inputs, ...options }) => ({
-      ...options,
-      group: groupId(options.group),
-    })),
+    tasks: graph.tasks.map((task) => {
+      const { upstream: _upstream, inputs: _inputs, map: _map, items: _items, ...options } = task;
+      return {
+        ...options,
+        group: groupId(task.group),
+        retryJitter: task.retryJitter ?? 0,
+        retryRules: task.retryRules?.map((rule) => ({ ...rule, delayMs: rule.delayMs ?? null })) ?? [],
+        mapped: mappedOver(graph, task),
+        decides: task.decides ?? null,
+        concurrency: task.concurrency ?? null,
+        setup: task.setup === true,
+        teardown: task.teardown?.map((setup) => graph.tasks[setup]!.id) ?? null,
+      };
+    }),
     edges,
     timetable: graph.timetable,
     zone: graph.zone,

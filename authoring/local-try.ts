@@ -1,6 +1,7 @@
 /** One try of a body in this process: time-out, stop, log. */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { BodyContext, BodyOutcome, LogLine } from "../core/body.ts";
+import type { AskedOfOutput } from "../core/decision.ts";
 import { makeContext } from "./context.ts";
 import { outcomeOf, outcomeOfReturn } from "./outcome.ts";
 import type { TaskBody } from "./types.ts";
@@ -12,6 +13,8 @@ export interface LocalTry {
   readonly context: BodyContext;
   readonly body: TaskBody;
   readonly inputs: Readonly<Record<string, unknown>>;
+  /** What is to be told of the output beside itself. */
+  readonly asked?: AskedOfOutput;
   readonly timeoutMs: number | null;
   /** How long a body may still take after it was told to stop; then it is left behind. */
   readonly graceMs: number;
@@ -80,6 +83,7 @@ async function callBody(given: LocalTry, signal: AbortSignal): Promise<BodyOutco
     const { log, connection } = given;
     return outcomeOfReturn(
       await given.body(makeContext(given.context, given.inputs, { log, signal, connection })),
+      given.asked,
     );
   } catch (thrown) {
     return outcomeOf(thrown);

@@ -1,5 +1,6 @@
 /** What a body's thrown value means. Marks, names and codes decide, never `instanceof`: it may come from another realm. */
 import type { BodyError, BodyOutcome } from "../core/body.ts";
+import { tellOf, type AskedOfOutput } from "../core/decision.ts";
 import type { ErrorKind } from "../core/errors.ts";
 import { storableText, toOutput } from "./output.ts";
 
@@ -53,11 +54,12 @@ export function outcomeOf(thrown: unknown): BodyOutcome {
 }
 
 /** How a body that returned has ended: an output that cannot be stored is a failure. Never throws. */
-export function outcomeOfReturn(value: unknown): BodyOutcome {
+export function outcomeOfReturn(value: unknown, asked: AskedOfOutput = {}): BodyOutcome {
   const checked = toOutput(value);
-  return checked.ok
-    ? { kind: "success", output: JSON.parse(checked.json) as unknown }
-    : { kind: "failed", error: checked.error };
+  if (!checked.ok) return { kind: "failed", error: checked.error };
+  const told = tellOf(value, asked);
+  if ("error" in told) return { kind: "failed", error: told.error };
+  return { kind: "success", output: JSON.parse(checked.json) as unknown, ...told };
 }
 
 function bodyErrorOf(thrown: unknown): BodyError {

@@ -5,7 +5,7 @@ import type { Timetable } from "../core/calendar/timetable.ts";
 import { DefinitionError } from "../core/errors.ts";
 import { GRAPH_FORMAT } from "../core/graph.ts";
 import type { SerialGraph, SerialGroup, SerialTask } from "../core/graph.ts";
-import { runTaskOf } from "../core/run.ts";
+import { runTaskOf } from "../core/plan.ts";
 import type { DraftGroup, DraftTask } from "./builder.ts";
 import { DURATION_RULE, parseDuration } from "./duration.ts";
 import { within } from "./options.ts";

@@ -81,5 +81,5 @@ export function openedAtStart(
   settings: OpeningSettings,
 ): OpenedAtStart | undefined {
   if (grants === null) return undefined;
-  return { info: runInfoOf(facts, version, settings), tasks: version.tasks, grants };
+  return { info: runInfoOf(facts, version, settings), graph: version.graph, grants };
 }

@@ -1,5 +1,7 @@
 /** What passes between a run, the worker and a task body; plain data. */
 
+import type { Measured } from "./mapping.ts";
+
 /** What a body is told about itself; plain data, sent to the thread. Instants are ISO text. */
 export interface BodyContext {
   readonly dagId: string;
@@ -35,6 +37,8 @@ export interface BodyError {
   readonly retryable: boolean;
   /** The error names its own delay before the next try. */
   readonly retryDelayMs?: number;
+  /** The next try uses up no retry. */
+  readonly waits?: boolean;
 }
 
 /** A value too large for the database: its JSON in the object store. */
@@ -49,6 +53,10 @@ export type BodyOutcome =
       readonly output: unknown;
       /** A large output: its JSON is in this file of the runner's spool folder, and `output` is null. */
       readonly spooled?: { readonly file: string; readonly bytes: number };
+      /** Of a task that decides: ids of what follows among its direct downstream; of a short circuit empty: nothing does. */
+      readonly follow?: readonly string[];
+      /** Of an output that tasks are mapped over. */
+      readonly measured?: Measured;
     }
   | { readonly kind: "skipped"; readonly message: string }
   | { readonly kind: "failed"; readonly error: BodyError }

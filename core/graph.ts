@@ -3,6 +3,8 @@
  * Plain JSON, no functions; keys are sorted when it is hashed (`core/canonical.ts`).
  */
 import type { Timetable } from "./calendar/timetable.ts";
+import type { SerialMap } from "./mapping.ts";
+import type { RetryRule } from "./retry.ts";
 import type { TriggerRule } from "./rules.ts";
 
 /** Raised when the shape changes; readers keep reading what live runs hold. */
@@ -29,8 +31,10 @@ export interface SerialGraph {
   readonly params: Readonly<Record<string, unknown>> | null;
   /** In definition order, so that a group stands behind the one around it. */
   readonly groups: readonly SerialGroup[];
-  /** In definition order; a task's position is its number in the run (`RunState.cells`). */
+  /** In definition order; a task's position is its number in the run (`RunProgress.tasks`). */
   readonly tasks: readonly SerialTask[];
+  /** Left out: nothing is mapped. */
+  readonly maps?: readonly SerialMap[];
 }
 
 /** Tasks shown, cleared and marked as one. */
@@ -61,6 +65,10 @@ export interface SerialTask {
   /** 1 is a fixed delay; 2 doubles it each time. */
   readonly retryFactor: number;
   readonly retryMaxDelayMs: number | null;
+  /** By how much of itself a delay may be shorter, 0 to 1; left out: 0. */
+  readonly retryJitter?: number;
+  /** The first that fits an error counts; left out: none. */
+  readonly retryRules?: readonly RetryRule[];
   /** Bound of one try, or null. */
   readonly executionTimeoutMs: number | null;
   readonly pool: string;
@@ -74,4 +82,16 @@ export interface SerialTask {
   readonly templates: Readonly<Record<string, unknown>>;
   /** Markdown. */
   readonly doc: string;
+  /** Position of the map (`SerialGraph.maps`) it is in; left out: it is not mapped. */
+  readonly map?: number;
+  /** Names of inputs to the lists of the map whose items feed them. */
+  readonly items?: Readonly<Record<string, string>>;
+  /** It chooses which of its direct downstream run, or whether anything after it does. */
+  readonly decides?: "branch" | "short_circuit";
+  /** So many of its instances at once in one run; left out: all. */
+  readonly concurrency?: number;
+  /** It prepares what its teardowns take away again. */
+  readonly setup?: true;
+  /** It takes away what the setups at these positions prepared, however the work went; left out: it is no teardown. */
+  readonly teardown?: readonly number[];
 }

@@ -66,9 +66,9 @@ export function decide(rule: TriggerRule, counts: UpstreamCounts): RuleAnswer {
   return counts.total === 0 ? "run" : RULES[rule](counts);
 }
 
-type CountKey = "success" | "failed" | "upstreamFailed" | "skipped";
+export type CountKey = "success" | "failed" | "upstreamFailed" | "skipped";
 
-const COUNTED_AS: Readonly<Record<TaskState, CountKey | "pending" | "absent">> = {
+export const COUNTED_AS: Readonly<Record<TaskState, CountKey | "pending" | "absent">> = {
   none: "pending",
   queued: "pending",
   running: "pending",

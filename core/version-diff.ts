@@ -1,6 +1,7 @@
 /** What changed between two versions of a DAG's graph; where tasks stand in it is no change, their edges are. */
 import { canonicalJson } from "./canonical.ts";
 import type { SerialGraph, SerialTask } from "./graph.ts";
+import { mappedOver } from "./mapped-over.ts";
 
 /** `before` or `after` is undefined where the field was missing. */
 export interface FieldChange {
@@ -50,7 +51,14 @@ export function diffGraphs(before: SerialGraph, after: SerialGraph): GraphDiff {
 }
 
 /** All that a graph says of the DAG itself. */
-function optionsOf({ format: _f, dagId: _d, tasks: _t, groups: _g, ...options }: SerialGraph): Fields {
+function optionsOf({
+  format: _f,
+  dagId: _d,
+  tasks: _t,
+  groups: _g,
+  maps: _m,
+  ...options
+}: SerialGraph): Fields {
   return options;
 }
 
@@ -60,10 +68,16 @@ const groupsOf = (graph: SerialGraph): Map<string, Fields> =>
   );
 
 function tasksOf(graph: SerialGraph): Map<string, Fields> {
-  const options = ({ id: _id, upstream: _u, inputs: _i, ...task }: SerialTask): Fields => ({
-    ...task,
-    group: groupId(graph, task.group),
-  });
+  const options = (task: SerialTask): Fields => {
+    const { id: _id, upstream: _u, inputs: _i, map: _m, teardown, ...plain } = task;
+    const mapped = mappedOver(graph, task);
+    return {
+      ...plain,
+      group: groupId(graph, task.group),
+      ...(mapped !== null && { mapped }),
+      ...(teardown !== undefined && { teardown: teardown.map((setup) => graph.tasks[setup]!.id) }),
+    };
+  };
   return new Map(graph.tasks.map((task) => [task.id, options(task)]));
 }
 

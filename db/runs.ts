@@ -1,5 +1,5 @@
 import type { SerialGraph } from "../core/graph.ts";
-import type { RunProgress } from "../core/run.ts";
+import type { RunProgress } from "../core/progress.ts";
 import type { RunState, RunType } from "../core/states.ts";
 import type { Db } from "./connection.ts";
 import { storableJson, withOutputText } from "./json.ts";
@@ -48,6 +48,7 @@ export async function closeRuns(db: Db, closing: readonly CloseRun[]): Promise<b
 /** A first try that a run asks for when it opens. */
 export interface FirstRow {
   readonly task_id: string;
+  readonly map_index: number;
   readonly account: string;
   readonly slots: number;
   readonly priority: number;

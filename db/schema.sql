@@ -527,6 +527,42 @@ begin
   return undecided;
 end $function$;
 
+CREATE OR REPLACE FUNCTION app.input_parts(p_run bigint, p_ref jsonb)
+ RETURNS TABLE(output json, stored jsonb)
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  v_from integer := coalesce((p_ref #>> '{pick,from}')::integer, 0);
+  v_count integer := (p_ref #>> '{pick,count}')::integer;
+begin
+  if p_ref ? 'all' then
+    return query
+    select t.output, t.stored
+    from app.cell c left join lateral (
+      select x.output, x.stored from app.task_try x
+      where x.run = c.run and x.task_id = c.task_id and x.map_index = c.map_index and x.state = 'success'
+      order by x.try desc limit 1
+    ) t on true
+    where c.run = p_run and c.task_id = p_ref ->> 'task' and c.map_index >= 0 and c.state = 'success'
+    order by c.map_index
+    offset v_from limit case when p_ref ? 'pick' then coalesce(v_count, 1) end;
+    return;
+  end if;
+  return query
+  select case
+           when not p_ref ? 'pick' or t.stored is not null then t.output
+           when v_count is null then t.output -> v_from
+           else (select json_agg(e.value order by e.n) from json_array_elements(t.output) with ordinality as e(value, n)
+                 where e.n > v_from and e.n <= v_from + v_count)
+         end,
+         t.stored
+  from app.task_try t
+  where t.run = p_run and t.task_id = p_ref ->> 'task' and t.map_index = coalesce((p_ref ->> 'index')::integer, -1)
+    and t.state = 'success'
+  order by t.try desc limit 1;
+end $function$;
+
 CREATE OR REPLACE FUNCTION app.lock_accounts(p_class integer, p_accounts text[])
  RETURNS void
  LANGUAGE plpgsql
@@ -642,18 +678,22 @@ begin
   end if;
 
   return query
-  select coalesce(jsonb_agg(jsonb_build_array(s.run, s.task_id, s.map_index, s.try, i.key, o.output::text, o.stored)), '[]'),
+  select coalesce(jsonb_agg(jsonb_build_array(s.run, s.task_id, s.map_index, s.try, i.key, o.output::text, o.stored) order by o.n), '[]'),
          coalesce((select jsonb_agg(jsonb_build_array(q.run, q.task_id))
                    from jsonb_to_recordset(v_requests) as q(run bigint, task_id text)
                    join app.lease l on l.run = q.run and l.task_id = q.task_id and l.map_index = -1 and l.try = 1
                    where l.granted_at is not null), '[]'),
          v_undecided or exists (select from app.lease l where l.account = any (v_freed) and l.granted_at is null)
   from jsonb_to_recordset(p_started) as s(run bigint, task_id text, map_index integer, try integer, inputs jsonb)
-  cross join lateral jsonb_each_text(s.inputs) as i(key, value)
+  cross join lateral jsonb_each(s.inputs) as i(key, value)
   cross join lateral (
-    select t.output, t.stored from app.task_try t
-    where t.run = s.run and t.task_id = i.value and t.map_index = -1 and t.state = 'success'
-    order by t.try desc limit 1
+    (select t.output, t.stored, 1::bigint as n from app.task_try t
+     where jsonb_typeof(i.value) = 'string' and t.run = s.run and t.task_id = i.value #>> '{}' and t.map_index = -1
+       and t.state = 'success'
+     order by t.try desc limit 1)
+    union all
+    select p.output, p.stored, p.n from app.input_parts(s.run, i.value) with ordinality as p(output, stored, n)
+    where jsonb_typeof(i.value) = 'object'
   ) o;
 end $function$;
 

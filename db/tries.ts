@@ -1,4 +1,5 @@
 import type { StoredValue } from "../core/body.ts";
+import type { InputRef } from "../core/inputs.ts";
 import type { TryState } from "../core/states.ts";
 import type { Db } from "./connection.ts";
 import { storableJson, withOutputText } from "./json.ts";
@@ -14,8 +15,8 @@ export interface StartedRow extends TryKey {
   readonly worker: string;
   /** ISO instant. */
   readonly at: string;
-  /** Input name to the upstream task whose output it takes. */
-  readonly inputs: Readonly<Record<string, string>>;
+  /** By name: where each comes from. */
+  readonly inputs: Readonly<Record<string, InputRef>>;
 }
 
 export interface EndedRow extends TryKey {
@@ -25,6 +26,7 @@ export interface EndedRow extends TryKey {
   readonly output: unknown;
 }
 
+/** One output; several of one name, in order, where an input is made of many. */
 interface InputRow extends TryKey {
   readonly name: string;
   readonly output: unknown;

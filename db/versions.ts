@@ -2,15 +2,16 @@ import { Batcher } from "../core/batcher.ts";
 import { Terminal } from "../core/errors.ts";
 import type { SerialGraph } from "../core/graph.ts";
 import { poolAccount } from "../core/ids.ts";
-import { newProgress, planOf, runTaskOf, step, type RunPlan, type RunTask } from "../core/run.ts";
+import { planOf, runTaskOf, type RunGraph, type RunPlan } from "../core/plan.ts";
+import { newProgress } from "../core/progress.ts";
+import { step } from "../core/run.ts";
 import type { Db } from "./connection.ts";
 import { bundleRows, versionRows, type BundleRow, type FirstRow, type VersionRow } from "./runs.ts";
 
 export interface LoadedVersion {
-  readonly tasks: readonly RunTask[];
+  /** What a run carries of its graph. */
+  readonly graph: RunGraph;
   readonly plan: RunPlan;
-  /** Task id to position. */
-  readonly positions: ReadonlyMap<string, number>;
   readonly bundleHash: string;
   readonly zone: string;
   /** JSON Schema of what a trigger may pass as `conf`; null: anything. */
@@ -79,22 +80,23 @@ export class Versions {
 
 function loadedOf(row: VersionRow): LoadedVersion {
   const tasks = row.graph.tasks.map(runTaskOf);
-  const plan = planOf({ tasks });
+  const graph: RunGraph = row.graph.maps === undefined ? { tasks } : { tasks, maps: row.graph.maps };
+  const plan = planOf(graph);
   const first: FirstRow[] = [];
   for (const effect of step(plan, newProgress(plan), { kind: "opened" }).effects) {
     if (effect.kind !== "request") continue;
     const { id, pool, poolSlots: slots, priorityWeight: priority } = tasks[effect.task]!;
-    first.push({ task_id: id, account: poolAccount(pool), slots, priority });
+    first.push({ task_id: id, map_index: effect.index, account: poolAccount(pool), slots, priority });
   }
   return {
-    tasks,
+    graph,
     plan,
-    positions: new Map(tasks.map((task, position) => [task.id, position])),
     bundleHash: row.bundle_hash,
     zone: row.graph.zone,
     // Absent in graphs from before there were params.
     params: row.graph.params ?? null,
     first,
-    isSmall: Buffer.byteLength(JSON.stringify(tasks)) <= SMALL_BYTES,
+    // A map of a constant list may ask for hundreds of instances: such a run asks by itself.
+    isSmall: graph.maps === undefined && Buffer.byteLength(JSON.stringify(tasks)) <= SMALL_BYTES,
   };
 }

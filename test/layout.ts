@@ -73,7 +73,7 @@ export const LAYOUT: Record<string, FolderRule> = {
       "client",
       "platform",
     ],
-    packages: ["node:", "@temporalio/", "pg"],
+    packages: ["node:", "@temporalio/", "esbuild", "pg"],
   },
   cli: {
     folders: [

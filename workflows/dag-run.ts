@@ -7,8 +7,10 @@ import {
   setHandler,
 } from "@temporalio/workflow";
 import type { Grant } from "../activities/types.ts";
-import { newProgress, planOf, step, type RunProgress } from "../core/run.ts";
-import type { RunState } from "../core/states.ts";
+import { planOf } from "../core/plan.ts";
+import { newProgress, type RunProgress } from "../core/progress.ts";
+import { step } from "../core/run.ts";
+import type { RunState, TaskState } from "../core/states.ts";
 import { Inbox } from "./inbox.ts";
 import {
   grantsSignal,
@@ -39,7 +41,7 @@ export async function dagRun(input: DagRunInput): Promise<DagRunResult> {
   let cancelled = false;
   CancellationScope.current().cancelRequested.catch(() => {
     cancelled = true;
-    inbox.push({ kind: "cancel", reason: "cancelled in Temporal" });
+    inbox.push({ kind: "end", as: "cancelled", reason: "cancelled in Temporal" });
   });
   /** Of the run's own calls: nothing cancels them. */
   const calls = new CancellationScope({ cancellable: false });
@@ -52,7 +54,7 @@ export async function dagRun(input: DagRunInput): Promise<DagRunResult> {
         ? await calls.run(async () => await openItself(input.run))
         : openedAtStart(input.opened);
     if ("closed" in opened) return opened;
-    turns = new Turns(input.run, opened, inbox, () => bodies.cancel());
+    turns = new Turns(input.run, opened, inbox, { bodies, calls });
     turns.granted(early);
     while (turns.running) {
       const filled = inbox.filled();
@@ -93,14 +95,18 @@ function openedAtStart(opened: OpenedAtStart): OpenRun {
 }
 
 /** Takes the first step, the same for all; what it asks for has been asked for. */
-function begin({ info, tasks }: Pick<OpenedAtStart, "info" | "tasks">, grants: readonly Grant[]): OpenRun {
-  const plan = planOf({ tasks });
-  const { progress } = step(plan, newProgress(plan), { kind: "opened" });
-  return { plan, info, progress, grants };
+function begin({ info, graph }: Pick<OpenedAtStart, "info" | "graph">, grants: readonly Grant[]): OpenRun {
+  const plan = planOf(graph);
+  const { progress, effects } = step(plan, newProgress(plan), { kind: "opened" });
+  return { plan, info, progress, effects, grants };
 }
 
 function countOf(progress: RunProgress): Record<string, number> {
   const counts: Record<string, number> = {};
-  for (const cell of progress.cells) counts[cell.state] = (counts[cell.state] ?? 0) + 1;
+  const add = (state: TaskState): void => void (counts[state] = (counts[state] ?? 0) + 1);
+  for (const { own, instances, count } of progress.tasks) {
+    if (count === null || instances === null) add(own.state);
+    else for (const cell of instances) add(cell.state);
+  }
   return counts;
 }

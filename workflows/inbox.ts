@@ -1,4 +1,4 @@
-import type { RunEvent } from "../core/run.ts";
+import type { RunEvent } from "../core/progress.ts";
 
 /**
  * What a run has not looked at yet. Whoever waits for it is woken by the push itself: `condition` would cost another

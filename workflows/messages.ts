@@ -1,7 +1,7 @@
 /** Every workflow, signal and query, by name and shape. */
 import { defineQuery, defineSignal } from "@temporalio/workflow";
 import type { OpenedAtStart } from "../activities/types.ts";
-import type { RunProgress } from "../core/run.ts";
+import type { RunProgress } from "../core/progress.ts";
 import type { RunState } from "../core/states.ts";
 
 export interface DagRunInput {

@@ -1,7 +1,15 @@
-import { ActivityCancellationType, type ActivityOptions, proxyActivities, sleep } from "@temporalio/workflow";
+import {
+  ActivityCancellationType,
+  type ActivityOptions,
+  type CancellationScope,
+  proxyActivities,
+  sleep,
+} from "@temporalio/workflow";
 import type { RunInfo, TaskActivities, TaskResult } from "../activities/types.ts";
 import { taskQueueOf } from "../core/ids.ts";
-import type { RunEvent, RunPlan } from "../core/run.ts";
+import type { InputRef } from "../core/inputs.ts";
+import { askedOf, type RunPlan } from "../core/plan.ts";
+import type { Effect, RunEvent } from "../core/progress.ts";
 import { outcomeOfFailure } from "./try-outcome.ts";
 
 /**
@@ -12,6 +20,16 @@ const LONGEST_TRY_MS = 365 * 24 * 3_600_000;
 
 const { runTask } = proxyActivities<TaskActivities>({ startToCloseTimeout: LONGEST_TRY_MS });
 
+type StartEffect = Extract<Effect, { kind: "start" }>;
+type WaitEffect = Extract<Effect, { kind: "wait" }>;
+
+export interface Scopes {
+  /** Of the run's tries and delays, in which all of this is made and used: cancelled by the run alone. */
+  readonly bodies: CancellationScope;
+  /** Nothing cancels what runs in it. */
+  readonly calls: CancellationScope;
+}
+
 /**
  * The tries in flight of one run, and the delays between tries. Each end is pushed into the run's inbox. All of it runs
  * in the scope that the run is in, and is never waited for here: each end is its own event.
@@ -21,57 +39,55 @@ export class Tries {
   readonly #info: RunInfo;
   readonly #push: (event: RunEvent) => void;
   readonly #onGranted: (taskIds: readonly string[]) => void;
-  readonly #cancel: () => void;
+  readonly #scopes: Scopes;
   #delays = 0;
-  #stopped = false;
 
-  /**
-   * `onGranted`: tasks whose slots came with the end of a try; told before that end is pushed.
-   * `cancel`: ends everything in the scope.
-   */
+  /** `onGranted`: tasks whose slots came with the end of a try; told before that end is pushed. */
   constructor(
     plan: RunPlan,
     info: RunInfo,
     push: (event: RunEvent) => void,
     onGranted: (taskIds: readonly string[]) => void,
-    cancel: () => void,
+    scopes: Scopes,
   ) {
     this.#plan = plan;
     this.#info = info;
     this.#push = push;
     this.#onGranted = onGranted;
-    this.#cancel = cancel;
+    this.#scopes = scopes;
   }
 
-  start(tries: readonly { readonly task: number; readonly try: number }[]): void {
-    for (const { task, try: number } of tries) {
-      this.#runTask(task, number).then(
+  /** `inputsOf`: where the inputs of a cell come from, as the run stands now. */
+  start(tries: readonly StartEffect[], inputsOf: (at: StartEffect) => Record<string, InputRef>): void {
+    for (const at of tries) {
+      const { task, index, try: number } = at;
+      this.#within(task, () => this.#runTask(at, inputsOf(at))).then(
         ({ outcome, granted }) => {
           this.#onGranted(granted);
-          this.#push({ kind: "ended", task, try: number, outcome });
+          this.#push({ kind: "ended", task, index, try: number, outcome });
         },
         (error: unknown) =>
-          this.#push({ kind: "ended", task, try: number, outcome: outcomeOfFailure(error) }),
+          this.#push({ kind: "ended", task, index, try: number, outcome: outcomeOfFailure(error) }),
       );
     }
   }
 
-  /** Asks all bodies of the run to stop; their ends follow. A stopped run waits for no delay either. */
+  /** Asks all bodies of the run to stop, but for those of teardowns; their ends follow. No delay is waited for either. */
   stop(): void {
-    this.#stopped = true;
-    this.#cancel();
+    this.#scopes.bodies.cancel();
   }
 
-  get stopped(): boolean {
-    return this.#stopped;
+  /** What a teardown does is not stopped with the run. */
+  #within<T>(task: number, work: () => Promise<T>): Promise<T> {
+    return this.#plan.tasks[task]!.teardown === undefined ? work() : this.#scopes.calls.run(work);
   }
 
-  wait(task: number, number: number, delayMs: number): void {
+  wait({ task, index, try: number, delayMs }: WaitEffect): void {
     this.#delays += 1;
-    sleep(delayMs).then(
+    this.#within(task, () => sleep(delayMs)).then(
       () => {
         this.#delays -= 1;
-        this.#push({ kind: "due", task, try: number });
+        this.#push({ kind: "due", task, index, try: number });
       },
       () => undefined,
     );
@@ -79,30 +95,33 @@ export class Tries {
 
   /** Nothing that still waits may outlive the run. */
   end(): void {
-    if (this.#delays > 0) this.#cancel();
+    if (this.#delays > 0) this.#scopes.bodies.cancel();
   }
 
-  #runTask(position: number, number: number): Promise<TaskResult> {
+  #runTask(
+    { task: position, index, try: number }: StartEffect,
+    inputs: Record<string, InputRef>,
+  ): Promise<TaskResult> {
     const task = this.#plan.tasks[position]!;
-    const inputs: Record<string, string> = {};
-    for (const [name, upstream] of Object.entries(task.inputs)) inputs[name] = this.#plan.tasks[upstream]!.id;
+    const name = index < 0 ? task.id : `${task.id}[${index}]`;
     const options: ActivityOptions = {
-      activityId: `${task.id}.${number}`,
+      activityId: `${name}.${number}`,
       taskQueue: taskQueueOf(this.#info.taskQueue, task.queue),
       heartbeatTimeout: this.#info.lostAfterMs,
       // A try is an activity with one attempt: the run numbers, delays and records tries itself.
       retry: { maximumAttempts: 1 },
       cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-      summary: number === 1 ? task.id : `${task.id} try ${number}`,
+      summary: number === 1 ? name : `${name} try ${number}`,
     };
     return runTask.executeWithOptions(options, [
       {
         info: this.#info,
         taskId: task.id,
-        mapIndex: -1,
+        mapIndex: index,
         try: number,
         maxTries: task.retries + 1,
         inputs,
+        ...askedOf(this.#plan, position),
         executionTimeoutMs: task.executionTimeoutMs,
         isolation: task.isolation,
       },

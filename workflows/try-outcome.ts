@@ -1,6 +1,6 @@
 import { ActivityFailure, ApplicationFailure, isCancellation, TimeoutFailure } from "@temporalio/workflow";
 import type { BodyError } from "../core/body.ts";
-import type { TryOutcome } from "../core/run.ts";
+import type { TryOutcome } from "../core/progress.ts";
 
 /** What Temporal says of an activity that returned no outcome of its own. */
 export function outcomeOfFailure(error: unknown): TryOutcome {

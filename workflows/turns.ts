@@ -1,13 +1,18 @@
 import type { AdvanceInput, CloseInput, Decision, Grant, RunInfo, SlotRequest } from "../activities/types.ts";
-import { step, type Effect, type RunEvent, type RunPlan, type RunProgress } from "../core/run.ts";
+import { inputsOf } from "../core/inputs.ts";
+import type { RunPlan } from "../core/plan.ts";
+import type { Effect, RecordEffect, RunEvent, RunProgress } from "../core/progress.ts";
+import { step } from "../core/run.ts";
 import type { Inbox } from "./inbox.ts";
-import { Tries } from "./tries.ts";
+import { Tries, type Scopes } from "./tries.ts";
 
 /** A run as it opens: its plan, and where it stands. */
 export interface OpenRun {
   readonly plan: RunPlan;
   readonly info: RunInfo;
   readonly progress: RunProgress;
+  /** Of its first step; what they ask for has been asked for. */
+  readonly effects: readonly Effect[];
   readonly grants: readonly Grant[];
 }
 
@@ -32,31 +37,34 @@ export class Turns {
   readonly #run: number;
   readonly #plan: RunPlan;
   readonly #inbox: Inbox;
-  readonly #positions: ReadonlyMap<string, number>;
   readonly #tries: Tries;
   /** Tasks that have their slots before the run asks: only what came with a try's own end counts. */
   readonly #ahead = new Set<number>();
   /** Granted, and not begun yet. */
-  readonly #starts: { readonly task: number; readonly try: number }[] = [];
+  readonly #starts: StartEffect[] = [];
   #inFlight = 0;
   #pending: Decision[] = [];
   #progress: RunProgress;
 
-  /** `cancel`: of the scope that this is made and used in. */
-  constructor(run: number, { plan, info, progress, grants }: OpenRun, inbox: Inbox, cancel: () => void) {
+  constructor(
+    run: number,
+    { plan, info, progress, effects, grants }: OpenRun,
+    inbox: Inbox,
+    scopes: Scopes,
+  ) {
     this.#run = run;
     this.#plan = plan;
     this.#progress = progress;
     this.#inbox = inbox;
-    this.#positions = new Map(plan.tasks.map((task, position) => [task.id, position]));
+    for (const effect of effects) if (effect.kind === "record") this.#pending.push(decisionOf(plan, effect));
     this.#tries = new Tries(
       plan,
       info,
       (event) => inbox.push(event),
       (taskIds) => {
-        for (const taskId of taskIds) this.#ahead.add(this.#positions.get(taskId)!);
+        for (const taskId of taskIds) this.#ahead.add(plan.positions.get(taskId)!);
       },
-      cancel,
+      scopes,
     );
     this.granted(grants);
   }
@@ -71,8 +79,9 @@ export class Turns {
 
   granted(grants: readonly Grant[]): void {
     for (const grant of grants) {
-      const task = this.#positions.get(grant.taskId);
-      if (task !== undefined) this.#inbox.push({ kind: "granted", task, try: grant.try });
+      const task = this.#plan.positions.get(grant.taskId);
+      if (task !== undefined)
+        this.#inbox.push({ kind: "granted", task, index: grant.mapIndex, try: grant.try });
     }
   }
 
@@ -89,12 +98,11 @@ export class Turns {
       if (event.kind === "ended") this.#inFlight -= 1;
       for (const effect of effects) this.#perform(effect, wanted, events);
     }
-    if (wanted.stop) this.#tries.stop();
-    // In a stopped scope they end at once, as cancelled.
-    const room = this.#tries.stopped ? this.#starts.length : IN_FLIGHT - this.#inFlight;
-    const starts = this.#starts.splice(0, room);
-    this.#inFlight += starts.length;
-    if (starts.length > 0) this.#tries.start(starts);
+    if (wanted.stop) {
+      // What was about to begin ends at once, as cancelled.
+      this.#start(this.#starts.length);
+      this.#tries.stop();
+    } else this.#start(IN_FLIGHT - this.#inFlight);
     if (!this.running) return null;
     const { requests, mustSettle } = wanted;
     if (requests.length === 0 && !mustSettle && this.#pending.length < PENDING_LIMIT) return null;
@@ -103,10 +111,18 @@ export class Turns {
     return { run: this.#run, decisions, requests };
   }
 
+  #start(room: number): void {
+    const starts = this.#starts.splice(0, room);
+    if (starts.length === 0) return;
+    this.#inFlight += starts.length;
+    this.#tries.start(starts, ({ task, index }) => inputsOf(this.#plan, this.#progress, task, index));
+  }
+
   /** The run's last words; nothing of it waits any more. */
   close(): CloseInput {
     this.#tries.end();
-    const { state, cancelled: reason } = this.#progress;
+    const { state, ending } = this.#progress;
+    const reason = ending?.reason ?? null;
     return { run: this.#run, decisions: this.#pending, state, reason, progress: this.#progress };
   }
 
@@ -119,13 +135,13 @@ export class Turns {
         wanted.stop = true;
         return;
       case "wait":
-        this.#tries.wait(effect.task, effect.try, effect.delayMs);
+        this.#tries.wait(effect);
         return;
       case "request": {
-        const { task, try: number } = effect;
-        if (number === 1 && this.#ahead.delete(task) && this.#allAtFirstTry(task))
-          events.push({ kind: "granted", task, try: 1 });
-        else wanted.requests.push(requestOf(this.#plan, task, number));
+        const { task, index, try: number } = effect;
+        if (number === 1 && index < 0 && this.#ahead.delete(task) && this.#allAtFirstTry(task))
+          events.push({ kind: "granted", task, index, try: 1 });
+        else wanted.requests.push(requestOf(this.#plan, effect));
         return;
       }
       case "record":
@@ -142,11 +158,12 @@ export class Turns {
    * (`app.settle`). So they are trusted only where no upstream needed another try; else the run asks itself.
    */
   #allAtFirstTry(task: number): boolean {
-    return this.#plan.tasks[task]!.upstream.every((up) => this.#progress.cells[up]!.try === 1);
+    return this.#plan.tasks[task]!.upstream.every((up) => this.#progress.tasks[up]!.own.try === 1);
   }
 }
 
-type RecordEffect = Extract<Effect, { kind: "record" }>;
+type StartEffect = Extract<Effect, { kind: "start" }>;
+type RequestEffect = Extract<Effect, { kind: "request" }>;
 
 /**
  * The worker wrote these itself when the try ended, before Temporal knew of it: the run repeats them with its next
@@ -156,12 +173,12 @@ function isKnownAlready(effect: RecordEffect): boolean {
   return effect.ended !== null && (effect.state === "success" || effect.state === "skipped");
 }
 
-function requestOf(plan: RunPlan, position: number, number: number): SlotRequest {
-  const task = plan.tasks[position]!;
+function requestOf(plan: RunPlan, effect: RequestEffect): SlotRequest {
+  const task = plan.tasks[effect.task]!;
   return {
     taskId: task.id,
-    mapIndex: -1,
-    try: number,
+    mapIndex: effect.index,
+    try: effect.try,
     pool: task.pool,
     slots: task.poolSlots,
     priority: task.priorityWeight,
@@ -169,6 +186,6 @@ function requestOf(plan: RunPlan, position: number, number: number): SlotRequest
 }
 
 function decisionOf(plan: RunPlan, effect: RecordEffect): Decision {
-  const { seq, task, state, ended } = effect;
-  return { seq, taskId: plan.tasks[task]!.id, mapIndex: -1, try: effect.try, state, ended };
+  const { seq, task, index, state, ended } = effect;
+  return { seq, taskId: plan.tasks[task]!.id, mapIndex: index, try: effect.try, state, ended };
 }

@@ -1,4 +1,6 @@
 import type { BodyContext, LogLine } from "../../core/body.ts";
+import type { AskedOfOutput } from "../../core/decision.ts";
+import type { FileInput } from "./types.ts";
 
 /** What passes between the runner and a place where bodies run: a shared thread or a child process. */
 export type ToHost =
@@ -26,8 +28,9 @@ export type ToHost =
 export interface JobText {
   readonly context: BodyContext;
   readonly inputs: Record<string, unknown>;
-  /** Inputs too large for a message: files with their JSON. */
-  readonly inputFiles: Readonly<Record<string, string>>;
+  /** Inputs too large for a message. */
+  readonly inputFiles: Readonly<Record<string, FileInput>>;
+  readonly asked: AskedOfOutput;
 }
 
 export type FromHost =

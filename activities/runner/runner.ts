@@ -149,8 +149,8 @@ class BodyRunner implements Runner {
   async #begin(attempt: Attempt): Promise<void> {
     const { job } = attempt;
     try {
-      const { context, inputs, inputFiles = {} } = job;
-      attempt.text = JSON.stringify({ context, inputs, inputFiles } satisfies Readonly<JobText>);
+      const { context, inputs, inputFiles = {}, asked = {} } = job;
+      attempt.text = JSON.stringify({ context, inputs, inputFiles, asked } satisfies Readonly<JobText>);
     } catch (error) {
       return attempt.settle(failed("bad_input", `its inputs are no plain data: ${String(error)}`, false));
     }

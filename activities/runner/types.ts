@@ -1,6 +1,13 @@
 import type { BodyContext, BodyOutcome, LogLine } from "../../core/body.ts";
+import type { AskedOfOutput } from "../../core/decision.ts";
+import type { Pick } from "../../core/mapping.ts";
 
 /** The border between the Temporal worker and the threads in which task bodies run (design 7). */
+
+/** An input in files with JSON: one of them, or what is picked of the list in it; or a list whose items may lie in files. */
+export type FileInput =
+  | { readonly path: string; readonly pick?: Pick }
+  | { readonly parts: readonly ({ readonly value: unknown } | { readonly path: string })[] };
 
 export interface BodyJob {
   readonly bundleHash: string;
@@ -9,8 +16,10 @@ export interface BodyJob {
   readonly context: BodyContext;
   /** Outputs of the upstreams by input name. */
   readonly inputs: Readonly<Record<string, unknown>>;
-  /** Large outputs of upstreams: files with their JSON, by input name. */
-  readonly inputFiles?: Readonly<Record<string, string>>;
+  /** Large outputs of upstreams, by input name. */
+  readonly inputFiles?: Readonly<Record<string, FileInput>>;
+  /** What is to be told of the output beside itself. */
+  readonly asked?: AskedOfOutput;
   readonly executionTimeoutMs: number | null;
   readonly isolation: "shared" | "own";
 }

@@ -5,6 +5,7 @@ import type { AppDeps } from "../../api/deps.ts";
 import type { MeridianClient, TriggeredRun } from "../../client/types.ts";
 import type { Timetable } from "../../core/calendar/timetable.ts";
 import type { SerialGraph, SerialTask } from "../../core/graph.ts";
+import type { MappedOver } from "../../core/mapped-over.ts";
 import type { CellRow, RunRow, WaitingRow } from "../../db/read/runs.ts";
 import type { TryRow } from "../../db/read/tries.ts";
 
@@ -19,6 +20,9 @@ type Camel<K> = K extends `${infer A}_${infer B}` ? `${A}${Capitalize<Camel<B>>}
 type Left<T> = T extends Date ? string : T;
 type AsTold<Row> = { [K in keyof Row as Camel<K>]: Left<Row[K]> };
 
+/** Fields that are told otherwise than they are kept: left out there, null here. */
+type Told = "retryRules" | "decides" | "concurrency" | "setup" | "teardown";
+
 const same = <A, B>(answer: Same<Plain<A>, Plain<B>>): void => expect(answer).toBe(true);
 
 test("types: contracts say what rows and graphs say", () => {
@@ -28,13 +32,22 @@ test("types: contracts say what rows and graphs say", () => {
   // @ts-expect-error a missing field is a difference
   same<{ a: 1 }, { a: 1; b: 2 }>(true);
 
-  same<contracts.GraphTask, Omit<SerialTask, "upstream" | "inputs" | "group"> & { group: string | null }>(
-    true,
-  );
+  same<
+    contracts.GraphTask,
+    Required<Omit<SerialTask, "upstream" | "inputs" | "group" | "map" | "items" | Told>> & {
+      group: string | null;
+      retryRules: { error: string; action: "retry" | "fail" | "wait"; delayMs: number | null }[];
+      mapped: MappedOver | null;
+      decides: NonNullable<SerialTask["decides"]> | null;
+      concurrency: number | null;
+      setup: boolean;
+      teardown: string[] | null;
+    }
+  >(true);
   same<contracts.Timetable, Timetable>(true);
   same<
     Omit<contracts.Graph, "tasks" | "edges" | "groups">,
-    Omit<SerialGraph, "format" | "dagId" | "description" | "owner" | "tags" | "tasks" | "groups">
+    Omit<SerialGraph, "format" | "dagId" | "description" | "owner" | "tags" | "tasks" | "groups" | "maps">
   >(true);
   same<contracts.TriggeredRun["state"], TriggeredRun["state"]>(true);
   same<Parameters<MeridianClient["pause"]>[2], contracts.PauseState["reason"]>(true);

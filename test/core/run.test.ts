@@ -1,22 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { BodyError } from "../../core/body.ts";
-import {
-  LOST_LIMIT,
-  newProgress,
-  planOf,
-  runTaskOf,
-  step,
-  type Effect,
-  type RunEvent,
-  type RunPlan,
-  type RunProgress,
-  type RunTask,
-  type TryOutcome,
-} from "../../core/run.ts";
+import type { RunTask } from "../../core/plan.ts";
+import type { Effect, RunEvent, TryOutcome } from "../../core/progress.ts";
+import { LOST_LIMIT } from "../../core/run.ts";
 import { countStates, decide, TRIGGER_RULES } from "../../core/rules.ts";
 import { TASK_DONE, type TaskState } from "../../core/states.ts";
-import { serialTask } from "../support/serial.ts";
+import { Rig, success, task } from "./run-rig.ts";
 
 const error = (more: Partial<BodyError> = {}): BodyError => ({
   code: "x",
@@ -25,87 +15,56 @@ const error = (more: Partial<BodyError> = {}): BodyError => ({
   ...more,
 });
 
-const task = (id: string, upstream: number[] = [], more: Partial<RunTask> = {}): RunTask =>
-  runTaskOf(serialTask(id, upstream, { retryDelayMs: 1000, retryFactor: 2, ...more }));
-
-/** Feeds events and keeps all effects. */
-class Rig {
-  readonly plan: RunPlan;
-  progress: RunProgress;
-  effects: Effect[] = [];
-
-  constructor(tasks: RunTask[]) {
-    this.plan = planOf({ tasks });
-    this.progress = newProgress(this.plan);
-    this.send({ kind: "opened" });
-  }
-
-  send(event: RunEvent): readonly Effect[] {
-    const next = step(this.plan, this.progress, event);
-    this.progress = next.progress;
-    this.effects.push(...next.effects);
-    return next.effects;
-  }
-
-  run(position: number, outcome: TryOutcome): readonly Effect[] {
-    const number = this.progress.cells[position]!.try;
-    this.send({ kind: "granted", task: position, try: number });
-    return this.send({ kind: "ended", task: position, try: number, outcome });
-  }
-
-  states(): TaskState[] {
-    return this.progress.cells.map((cell) => cell.state);
-  }
-}
-
-const success: TryOutcome = { kind: "success", output: null };
+const rigOf = (tasks: RunTask[]): Rig => new Rig({ tasks });
 const failed = (more: Partial<BodyError> = {}): TryOutcome => ({ kind: "failed", error: error(more) });
 
 describe("B3: the rules of a run", () => {
   it("B3: a chain runs in order and closes as success", () => {
-    const rig = new Rig([task("a"), task("b", [0])]);
-    expect(rig.effects).toEqual([{ kind: "request", task: 0, try: 1 }]);
-    expect(rig.run(0, success)).toContainEqual({ kind: "request", task: 1, try: 1 });
+    const rig = rigOf([task("a"), task("b", [0])]);
+    expect(rig.effects).toEqual([{ kind: "request", task: 0, index: -1, try: 1 }]);
+    expect(rig.run(0, success)).toContainEqual({ kind: "request", task: 1, index: -1, try: 1 });
     expect(rig.run(1, success)).toContainEqual({ kind: "close", state: "success" });
   });
 
   it("B8: when tries run out, downstream is upstream_failed and the run fails", () => {
-    const rig = new Rig([task("a"), task("b", [0]), task("c", [1])]);
+    const rig = rigOf([task("a"), task("b", [0]), task("c", [1])]);
     rig.run(0, failed());
     expect(rig.states()).toEqual(["failed", "upstream_failed", "upstream_failed"]);
     expect(rig.progress.state).toBe("failed");
   });
 
   it("A5: retries are numbered tries with the policy's delays, and end as failed", () => {
-    const rig = new Rig([task("a", [], { retries: 2, retryDelayMs: 1000, retryFactor: 2 })]);
-    expect(rig.run(0, failed())).toContainEqual({ kind: "wait", task: 0, try: 1, delayMs: 1000 });
-    rig.send({ kind: "due", task: 0, try: 1 });
-    expect(rig.run(0, failed())).toContainEqual({ kind: "wait", task: 0, try: 2, delayMs: 2000 });
-    rig.send({ kind: "due", task: 0, try: 2 });
+    const rig = rigOf([task("a", [], { retries: 2, retryDelayMs: 1000, retryFactor: 2 })]);
+    expect(rig.run(0, failed())).toContainEqual({ kind: "wait", task: 0, index: -1, try: 1, delayMs: 1000 });
+    rig.send({ kind: "due", task: 0, index: -1, try: 1 });
+    expect(rig.run(0, failed())).toContainEqual({ kind: "wait", task: 0, index: -1, try: 2, delayMs: 2000 });
+    rig.send({ kind: "due", task: 0, index: -1, try: 2 });
     rig.run(0, failed());
-    expect(rig.progress.cells[0]).toMatchObject({ state: "failed", try: 3, retries: 2 });
+    expect(rig.cell(0)).toMatchObject({ state: "failed", try: 3, retries: 2 });
     expect(rig.progress.state).toBe("failed");
   });
 
   it("A5: a not-retryable error fails at once; an error may name its own delay", () => {
-    const once = new Rig([task("a", [], { retries: 5 })]);
+    const once = rigOf([task("a", [], { retries: 5 })]);
     once.run(0, failed({ retryable: false }));
     expect(once.states()).toEqual(["failed"]);
-    const named = new Rig([task("a", [], { retries: 5 })]);
+    const named = rigOf([task("a", [], { retries: 5 })]);
     expect(named.run(0, failed({ retryDelayMs: 77 }))).toContainEqual({
       kind: "wait",
       task: 0,
+      index: -1,
       try: 1,
       delayMs: 77,
     });
   });
 
   it("B7: a lost try is followed by the next at once and uses up no retry, up to a bound", () => {
-    const rig = new Rig([task("a")]);
+    const rig = rigOf([task("a")]);
     for (let lost = 1; lost < LOST_LIMIT; lost++) {
       expect(rig.run(0, { kind: "lost", error: error() })).toContainEqual({
         kind: "request",
         task: 0,
+        index: -1,
         try: lost + 1,
       });
     }
@@ -114,12 +73,12 @@ describe("B3: the rules of a run", () => {
   });
 
   it("K35: with retries left, tries lost too often in a row use one, and the count begins anew", () => {
-    const rig = new Rig([task("a", [], { retries: 1 })]);
+    const rig = rigOf([task("a", [], { retries: 1 })]);
     const lost = { kind: "lost", error: error() } as const;
     for (let n = 1; n < LOST_LIMIT; n++) rig.run(0, lost);
     rig.run(0, lost);
-    expect(rig.progress.cells[0]).toMatchObject({ state: "up_for_retry", retries: 1, lost: 0 });
-    rig.send({ kind: "due", task: 0, try: LOST_LIMIT });
+    expect(rig.cell(0)).toMatchObject({ state: "up_for_retry", retries: 1, lost: 0 });
+    rig.send({ kind: "due", task: 0, index: -1, try: LOST_LIMIT });
     for (let n = 1; n < LOST_LIMIT; n++) rig.run(0, lost);
     expect(rig.states()).toEqual(["queued"]);
     rig.run(0, lost);
@@ -127,39 +86,45 @@ describe("B3: the rules of a run", () => {
   });
 
   it("a requeued try uses up nothing, however often", () => {
-    const rig = new Rig([task("a")]);
+    const rig = rigOf([task("a")]);
     for (let n = 0; n < 10; n++) rig.run(0, { kind: "requeued", message: "drained" });
     rig.run(0, success);
-    expect(rig.progress.cells[0]).toMatchObject({ state: "success", try: 11, retries: 0 });
+    expect(rig.cell(0)).toMatchObject({ state: "success", try: 11, retries: 0 });
   });
 
   it("K36: a late result of an old try changes nothing", () => {
-    const rig = new Rig([task("a", [], { retries: 1 }), task("b", [0])]);
+    const rig = rigOf([task("a", [], { retries: 1 }), task("b", [0])]);
     rig.run(0, { kind: "timed_out", error: error() });
-    rig.send({ kind: "due", task: 0, try: 1 });
-    rig.send({ kind: "granted", task: 0, try: 2 });
-    expect(rig.send({ kind: "ended", task: 0, try: 1, outcome: success })).toEqual([]);
+    rig.send({ kind: "due", task: 0, index: -1, try: 1 });
+    rig.send({ kind: "granted", task: 0, index: -1, try: 2 });
+    expect(rig.send({ kind: "ended", task: 0, index: -1, try: 1, outcome: success })).toEqual([]);
     expect(rig.states()).toEqual(["running", "none"]);
   });
 
   it("repeats of grants and dues are harmless", () => {
-    const rig = new Rig([task("a", [], { retries: 1 })]);
-    rig.send({ kind: "granted", task: 0, try: 1 });
-    expect(rig.send({ kind: "granted", task: 0, try: 1 })).toEqual([]);
-    rig.send({ kind: "ended", task: 0, try: 1, outcome: failed() });
-    rig.send({ kind: "due", task: 0, try: 1 });
-    expect(rig.send({ kind: "due", task: 0, try: 1 })).toEqual([]);
-    expect(rig.send({ kind: "granted", task: 0, try: 1 })).toEqual([]);
+    const rig = rigOf([task("a", [], { retries: 1 })]);
+    rig.send({ kind: "granted", task: 0, index: -1, try: 1 });
+    expect(rig.send({ kind: "granted", task: 0, index: -1, try: 1 })).toEqual([]);
+    rig.send({ kind: "ended", task: 0, index: -1, try: 1, outcome: failed() });
+    rig.send({ kind: "due", task: 0, index: -1, try: 1 });
+    expect(rig.send({ kind: "due", task: 0, index: -1, try: 1 })).toEqual([]);
+    expect(rig.send({ kind: "granted", task: 0, index: -1, try: 1 })).toEqual([]);
   });
 
   it("cancel: queued tasks end at once, running ones are stopped, the run closes when they have ended", () => {
-    const rig = new Rig([task("a"), task("b"), task("c", [0, 1])]);
-    rig.send({ kind: "granted", task: 0, try: 1 });
-    expect(rig.send({ kind: "cancel", reason: "by hand" })).toContainEqual({ kind: "stop", task: 0, try: 1 });
+    const rig = rigOf([task("a"), task("b"), task("c", [0, 1])]);
+    rig.send({ kind: "granted", task: 0, index: -1, try: 1 });
+    expect(rig.send({ kind: "end", as: "cancelled", reason: "by hand" })).toContainEqual({
+      kind: "stop",
+      task: 0,
+      index: -1,
+      try: 1,
+    });
     expect(rig.states()).toEqual(["running", "cancelled", "cancelled"]);
     const last = rig.send({
       kind: "ended",
       task: 0,
+      index: -1,
       try: 1,
       outcome: { kind: "cancelled", message: "stopped" },
     });
@@ -167,7 +132,7 @@ describe("B3: the rules of a run", () => {
   });
 
   it("a skipped task skips what follows it under all_success, and the run succeeds", () => {
-    const rig = new Rig([task("a"), task("b", [0]), task("c", [1])]);
+    const rig = rigOf([task("a"), task("b", [0]), task("c", [1])]);
     rig.run(0, { kind: "skipped", message: "nothing to do" });
     expect(rig.states()).toEqual(["skipped", "skipped", "skipped"]);
     expect(rig.progress.state).toBe("success");
@@ -175,13 +140,13 @@ describe("B3: the rules of a run", () => {
 
   it("a chain of 20,000 that is skipped does not exhaust the stack", () => {
     const tasks = Array.from({ length: 20_000 }, (_, i) => task(`t${i}`, i === 0 ? [] : [i - 1]));
-    const rig = new Rig(tasks);
+    const rig = rigOf(tasks);
     rig.run(0, { kind: "skipped", message: "" });
     expect(rig.progress.state).toBe("success");
   });
 
   it("an empty DAG closes at once", () => {
-    expect(new Rig([]).progress.state).toBe("success");
+    expect(rigOf([]).progress.state).toBe("success");
   });
 });
 
@@ -219,15 +184,17 @@ describe("B3: random graphs", () => {
             },
           ),
         );
-        const rig = new Rig(tasks);
+        const rig = rigOf(tasks);
         const bumps = nodes.map((node) =>
           [...node.bumps].filter((bump, n, all) => bump !== "lost" || all.indexOf("lost") === n),
         );
         const open: RunEvent[] = [];
         const take = (effects: readonly Effect[]): void => {
           for (const effect of effects) {
-            if (effect.kind === "request") open.push({ kind: "granted", task: effect.task, try: effect.try });
-            if (effect.kind === "wait") open.push({ kind: "due", task: effect.task, try: effect.try });
+            if (effect.kind === "request")
+              open.push({ kind: "granted", task: effect.task, index: -1, try: effect.try });
+            if (effect.kind === "wait")
+              open.push({ kind: "due", task: effect.task, index: -1, try: effect.try });
             if (effect.kind === "start") {
               const bump = bumps[effect.task]!.pop();
               const final = nodes[effect.task]!.final;
@@ -241,7 +208,7 @@ describe("B3: random graphs", () => {
                       : final === "skipped"
                         ? { kind: "skipped", message: "" }
                         : failed({ retryable: false });
-              open.push({ kind: "ended", task: effect.task, try: effect.try, outcome });
+              open.push({ kind: "ended", task: effect.task, index: -1, try: effect.try, outcome });
             }
           }
         };

@@ -32,6 +32,7 @@ beforeEach(async () => {
 
 const FIRST: readonly FirstRow[] = ["a", "b"].map((task_id) => ({
   task_id,
+  map_index: -1,
   account: "pool:p",
   slots: 1,
   priority: 1,
@@ -92,7 +93,7 @@ describe("B3: runs are made, opened and asked for in one statement", () => {
   it("a run whose start was lost opens itself and is answered the same grants", async () => {
     const [made] = await createRuns(db.pool, [of(1)]);
     expect((await openRun(db.pool, made!.run))!.state).toBe("running");
-    const requests = FIRST.map((first) => ({ run: made!.run, map_index: -1, try: 1, ...first }));
+    const requests = FIRST.map((first) => ({ run: made!.run, try: 1, ...first }));
     const { grants } = await advance(db.pool, [made!.run], [], requests);
     expect(grants.map((grant) => grant.task_id).toSorted()).toEqual(["a", "b"]);
     const { rows } = await db.pool.query(

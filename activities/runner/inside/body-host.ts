@@ -2,6 +2,7 @@ import { makeContext } from "../../../authoring/context.ts";
 import { outcomeOf } from "../../../authoring/outcome.ts";
 import { toOutput } from "../../../authoring/output.ts";
 import type { BodyOutcome, LogLine } from "../../../core/body.ts";
+import { tellOf } from "../../../core/decision.ts";
 import { CELL, type JobText, type ToHost } from "../messages.ts";
 import { Bundles } from "./bundles.ts";
 import { connectionLookup } from "./connections.ts";
@@ -88,10 +89,10 @@ export class BodyHost {
   /** JSON of the outcome. */
   async #outcomeText(message: Run, scope: Scope): Promise<string> {
     try {
-      const { context, inputs, inputFiles } = fromText(message.job) as JobText;
+      const { context, inputs, inputFiles, asked } = fromText(message.job) as JobText;
       const body = await this.#bundles.bodyOf(message.bundle, context.dagId, context.taskId);
       for (const [name, file] of Object.entries(inputFiles))
-        inputs[name] = await this.#spool.read(name, file);
+        inputs[name] = await this.#spool.input(name, file);
       scope.controller.signal.throwIfAborted();
       if (message.timed) this.#port.post({ t: "started", n: scope.n });
       const given = makeContext(context, inputs, {
@@ -99,11 +100,15 @@ export class BodyHost {
         signal: scope.controller.signal,
         connection: this.#connection,
       });
-      const output = toOutput(await this.#call(scope, () => body(given)));
+      const value = await this.#call(scope, () => body(given));
+      const output = toOutput(value);
       if (output.ok) {
-        if (output.bytes <= LARGE_BYTES) return `{"kind":"success","output":${output.json}}`;
+        const told = tellOf(value, asked);
+        if ("error" in told) return toText({ kind: "failed", error: told.error } satisfies BodyOutcome);
+        // The output is JSON already; what is told beside it is small.
+        if (output.bytes <= LARGE_BYTES) return `{"kind":"success","output":${output.json}${fields(told)}}`;
         const spooled = { file: await this.#spool.write(output.json), bytes: output.bytes };
-        return toText({ kind: "success", output: null, spooled } satisfies BodyOutcome);
+        return toText({ kind: "success", output: null, spooled, ...told } satisfies BodyOutcome);
       }
       return toText({ kind: "failed", error: output.error } satisfies BodyOutcome);
     } catch (thrown) {
@@ -127,6 +132,12 @@ export class BodyHost {
       Atomics.store(this.#port.cells, CELL.current, 0);
     }
   }
+}
+
+/** The fields of an object as JSON that goes on: `,"a":1`, or nothing. */
+function fields(object: object): string {
+  const text = toText(object);
+  return text === "{}" ? "" : `,${text.slice(1, -1)}`;
 }
 
 const line = (level: LogLine["level"], text: string): LogLine => ({ at: Date.now(), level, text });

@@ -2,6 +2,8 @@ import { randomUUID } from "node:crypto";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Retryable } from "../../../core/errors.ts";
+import { picked } from "../../../core/mapping.ts";
+import type { FileInput } from "../types.ts";
 
 /**
  * An output up to this size goes through the database, where 500 of them in one statement still are a small one; a
@@ -35,7 +37,14 @@ export class Spool {
     }
   }
 
-  async read(name: string, path: string): Promise<unknown> {
+  async input(name: string, file: FileInput): Promise<unknown> {
+    if ("path" in file) return picked(await this.#read(name, file.path), file.pick);
+    return await Promise.all(
+      file.parts.map(async (part) => ("path" in part ? await this.#read(name, part.path) : part.value)),
+    );
+  }
+
+  async #read(name: string, path: string): Promise<unknown> {
     try {
       return JSON.parse(await readFile(path, "utf8")) as unknown;
     } catch (error) {

@@ -1,0 +1,88 @@
+/** Where a run stands, what happens to it, and what it then asks for. Plain data. */
+import type { BodyError, BodyOutcome } from "./body.ts";
+import { NEW_TASK, type TaskProgress } from "./cells.ts";
+import type { Measured } from "./mapping.ts";
+import type { RunPlan } from "./plan.ts";
+import type { RunState, TaskState, TryState } from "./states.ts";
+
+/** Plain JSON: it is stored when the run closes and carried over continue-as-new. */
+export interface RunProgress {
+  /** Number of the last decision recorded. */
+  readonly seq: number;
+  readonly state: RunState;
+  readonly tasks: readonly TaskProgress[];
+  /** Cells not done yet. */
+  readonly open: number;
+  /** The run is being ended before its time: as what, and why. */
+  readonly ending: Ending | null;
+  /** Of outputs that tasks are mapped over, by position. */
+  readonly measured: Readonly<Record<number, Measured>>;
+}
+
+export interface Ending {
+  readonly as: "cancelled" | "failed";
+  readonly reason: string;
+}
+
+/** What can end a try: the body's own outcome, or the loss of its worker. */
+export type TryOutcome = BodyOutcome | { readonly kind: "lost"; readonly error: BodyError };
+
+/** A cell: a task's position and an instance's index, or -1. */
+export interface At {
+  readonly task: number;
+  readonly index: number;
+}
+
+/** No position: a short circuit that does not stop names no task. */
+export const ELSEWHERE = -1;
+
+export type AtTry = At & { readonly try: number };
+
+export type RunEvent =
+  | { readonly kind: "opened" }
+  | ({ readonly kind: "granted" } & AtTry)
+  | ({ readonly kind: "ended"; readonly outcome: TryOutcome } & AtTry)
+  | ({ readonly kind: "due" } & AtTry)
+  /** Ends the run before its time; teardowns whose setups succeeded run first (K29, K77). */
+  | ({ readonly kind: "end" } & Ending)
+  /** These cells run again (`core/selection.ts`); an index of -1 means all instances of a mapped task. */
+  | { readonly kind: "clear"; readonly cells: readonly At[] }
+  | { readonly kind: "mark"; readonly cells: readonly At[]; readonly as: "success" | "failed" | "skipped" };
+
+export type Effect =
+  /** Ask for the slots of a try. */
+  | ({ readonly kind: "request" } & AtTry)
+  /** Run the body. */
+  | ({ readonly kind: "start" } & AtTry)
+  /** Send `due` after the delay. */
+  | ({ readonly kind: "wait"; readonly delayMs: number } & AtTry)
+  /** Ask a running body to stop; its `ended` follows. */
+  | ({ readonly kind: "stop" } & AtTry)
+  | RecordEffect
+  | { readonly kind: "close"; readonly state: RunState };
+
+/** A decision to be written down: the cell's new state and, when a try ended by it, how. */
+export type RecordEffect = {
+  readonly kind: "record";
+  readonly seq: number;
+  readonly state: TaskState;
+  readonly ended: { readonly state: TryState; readonly outcome: TryOutcome } | null;
+} & AtTry;
+
+export function newProgress(plan: RunPlan): RunProgress {
+  return {
+    seq: 0,
+    state: "running",
+    tasks: plan.tasks.map(() => NEW_TASK),
+    open: plan.tasks.length,
+    ending: null,
+    measured: {},
+  };
+}
+
+/** A closed run that is to be looked at again, for a command. */
+export const reopened = (progress: RunProgress): RunProgress => ({
+  ...progress,
+  state: "running",
+  ending: null,
+});
