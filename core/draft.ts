@@ -27,6 +27,7 @@ export class Draft {
   open: number;
   measured: Readonly<Record<number, Measured>>;
   #seq: number;
+  readonly #answers: RunProgress["answers"];
   readonly #touched: At[] = [];
 
   constructor(plan: RunPlan, progress: RunProgress) {
@@ -36,6 +37,7 @@ export class Draft {
     this.#seq = progress.seq;
     this.open = progress.open;
     this.measured = progress.measured;
+    this.#answers = progress.answers;
   }
 
   cell({ task, index }: At): RunCell {
@@ -242,6 +244,7 @@ export class Draft {
         open: this.open,
         ending: this.ending,
         measured: this.measured,
+        answers: this.#answers,
       },
       effects: this.effects,
     };

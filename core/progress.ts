@@ -17,6 +17,13 @@ export interface RunProgress {
   readonly ending: Ending | null;
   /** Of outputs that tasks are mapped over, by position. */
   readonly measured: Readonly<Record<number, Measured>>;
+  /** What the latest commands were answered, by their ids: one that comes twice is done once. */
+  readonly answers: readonly (readonly [id: string, answer: CommandAnswer])[];
+}
+
+/** What was done for a command: how many cells it changed. */
+export interface CommandAnswer {
+  readonly cells: number;
 }
 
 export interface Ending {
@@ -77,6 +84,7 @@ export function newProgress(plan: RunPlan): RunProgress {
     open: plan.tasks.length,
     ending: null,
     measured: {},
+    answers: [],
   };
 }
 

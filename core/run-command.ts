@@ -1,0 +1,81 @@
+/** What people ask of a run: checked against where it stands, performed by its rules, answered once. Pure. */
+import type { RunPlan } from "./plan.ts";
+import { reopened, type CommandAnswer, type Effect, type RunEvent, type RunProgress } from "./progress.ts";
+import { step } from "./run.ts";
+import { select, stateOf, type Selection } from "./selection.ts";
+
+export type RunCommand = { readonly id: string } & (
+  | { readonly kind: "clear"; readonly selection: Selection }
+  | {
+      readonly kind: "mark";
+      readonly as: "success" | "failed" | "skipped";
+      readonly selection: Selection;
+    }
+  | { readonly kind: "end"; readonly as: "cancelled" | "failed"; readonly reason: string }
+);
+
+export type Commanded =
+  | {
+      readonly kind: "done";
+      readonly progress: RunProgress;
+      readonly effects: readonly Effect[];
+      readonly answer: CommandAnswer;
+    }
+  /** The same command was done before. */
+  | { readonly kind: "repeat"; readonly answer: CommandAnswer }
+  | { readonly kind: "refused"; readonly code: string; readonly message: string };
+
+/** So many answers are remembered: a command is repeated within seconds. */
+const REMEMBERED = 20;
+
+export function command(plan: RunPlan, progress: RunProgress, asked: RunCommand): Commanded {
+  const before = progress.answers.find(([id]) => id === asked.id);
+  if (before !== undefined) return { kind: "repeat", answer: before[1] };
+  const found = eventOf(plan, progress, asked);
+  if ("code" in found) return { kind: "refused", ...found };
+  const open = progress.state === "running" ? progress : reopened(progress);
+  const next = step(plan, open, found.event);
+  const answer = { cells: found.cells };
+  const answers = [...progress.answers, [asked.id, answer] as const].slice(-REMEMBERED);
+  return { kind: "done", progress: { ...next.progress, answers }, effects: next.effects, answer };
+}
+
+type Found = { readonly event: RunEvent; readonly cells: number };
+type Refusal = { readonly code: string; readonly message: string };
+
+function eventOf(plan: RunPlan, progress: RunProgress, asked: RunCommand): Found | Refusal {
+  if (asked.kind === "end") {
+    if (progress.state !== "running")
+      return { code: "run_closed", message: `the run is over already: it is ${progress.state}` };
+    if (progress.ending !== null)
+      return { code: "run_ending", message: `the run is being ended already: ${progress.ending.reason}` };
+    return { event: { kind: "end", as: asked.as, reason: asked.reason }, cells: progress.open };
+  }
+  if (progress.state === "running" && progress.ending !== null) {
+    const message = `the run is being ended (${progress.ending.reason}): wait for its end, then ${asked.kind} its tasks`;
+    return { code: "run_ending", message };
+  }
+  const selected = select(plan, progress, asked.selection);
+  if (selected.kind === "unknown") {
+    const { taskId, mapIndex } = selected;
+    const known = plan.positions.has(taskId);
+    const message = known
+      ? `task "${taskId}" has no instance ${mapIndex} in this run`
+      : `this run has no task "${taskId}"`;
+    return { code: "no_task", message };
+  }
+  const cells = selected.cells.filter((at) => {
+    const state = stateOf(progress, at);
+    return asked.kind === "clear" ? state !== "none" : state !== asked.as;
+  });
+  if (cells.length === 0) {
+    const message =
+      asked.kind === "clear"
+        ? "none of these tasks has begun in this run, so there is nothing to clear"
+        : `all of these tasks are ${asked.as} already`;
+    return { code: "nothing_to_do", message };
+  }
+  const event: RunEvent =
+    asked.kind === "clear" ? { kind: "clear", cells } : { kind: "mark", cells, as: asked.as };
+  return { event, cells: cells.length };
+}

@@ -1,0 +1,99 @@
+/** Which cells of a run a command means. Pure: the same for the preview and for what is then done. */
+import type { RunPlan } from "./plan.ts";
+import type { At, RunProgress } from "./progress.ts";
+import type { TaskState } from "./states.ts";
+
+export interface Selection {
+  /** Tasks by id; an index of a mapped one, or left out: all of it. Empty: the whole run. */
+  readonly tasks: readonly { readonly taskId: string; readonly mapIndex?: number }[];
+  /** What they wait for, too, at any distance. */
+  readonly upstream?: boolean;
+  /** What waits for them, too, at any distance. */
+  readonly downstream?: boolean;
+  /** Of all that, only what failed or could not run. */
+  readonly onlyFailed?: boolean;
+}
+
+const FAILED: ReadonlySet<TaskState> = new Set(["failed", "upstream_failed", "cancelled"]);
+
+export type Selected =
+  | { readonly kind: "cells"; readonly cells: readonly At[] }
+  | { readonly kind: "unknown"; readonly taskId: string; readonly mapIndex: number | null };
+
+/** Cells in the order of the graph. A setup and its teardowns go with the work between them, as what was prepared is gone. */
+export function select(plan: RunPlan, progress: RunProgress, selection: Selection): Selected {
+  const named = new Map<number, Set<number> | null>();
+  for (const { taskId, mapIndex } of selection.tasks) {
+    const task = plan.positions.get(taskId);
+    if (task === undefined || !hasIndex(progress, task, mapIndex))
+      return { kind: "unknown", taskId, mapIndex: mapIndex ?? null };
+    if (mapIndex === undefined || mapIndex < 0) named.set(task, null);
+    else if (named.get(task) !== null) named.set(task, (named.get(task) ?? new Set()).add(mapIndex));
+  }
+  if (selection.tasks.length === 0) plan.tasks.forEach((_, task) => named.set(task, null));
+  const all = new Map(named);
+  const add = (tasks: Iterable<number>, indexes: Set<number> | null, map: number | undefined): void => {
+    for (const task of tasks) {
+      // Within one map an instance leads to the instances of its own index.
+      const own = indexes !== null && map !== undefined && plan.tasks[task]!.map === map ? indexes : null;
+      const known = all.get(task);
+      if (known === null) continue;
+      all.set(task, own === null ? null : new Set([...(known ?? []), ...own]));
+    }
+  };
+  for (const [task, indexes] of named) {
+    const { map } = plan.tasks[task]!;
+    if (selection.downstream === true) add(plan.after([task]), indexes, map);
+    if (selection.upstream === true) add(before(plan, task), indexes, map);
+  }
+  for (const [task, indexes] of [...all]) {
+    const { map } = plan.tasks[task]!;
+    add(companions(plan, task), indexes, map);
+  }
+  const cells = [...all]
+    .sort(([a], [b]) => a - b)
+    .flatMap(([task, indexes]) => cellsOf(progress, task, indexes))
+    .filter((at) => selection.onlyFailed !== true || FAILED.has(stateOf(progress, at)));
+  return { kind: "cells", cells };
+}
+
+function hasIndex(progress: RunProgress, task: number, index: number | undefined): boolean {
+  if (index === undefined || index < 0) return true;
+  const { count } = progress.tasks[task]!;
+  return count !== null && index < count;
+}
+
+function cellsOf(progress: RunProgress, task: number, indexes: ReadonlySet<number> | null): At[] {
+  if (indexes !== null) return [...indexes].sort((a, b) => a - b).map((index) => ({ task, index }));
+  const { count } = progress.tasks[task]!;
+  if (count === null) return [{ task, index: -1 }];
+  return Array.from({ length: count }, (_, index) => ({ task, index }));
+}
+
+export function stateOf(progress: RunProgress, { task, index }: At): TaskState {
+  const { own, instances } = progress.tasks[task]!;
+  return index < 0 ? own.state : instances![index]!.state;
+}
+
+/** All that a task waits for, at any distance. */
+function before(plan: RunPlan, task: number): ReadonlySet<number> {
+  const found = new Set<number>();
+  const open = [task];
+  for (let one = open.pop(); one !== undefined; one = open.pop()) {
+    for (const up of plan.tasks[one]!.upstream) {
+      if (found.has(up)) continue;
+      found.add(up);
+      open.push(up);
+    }
+  }
+  return found;
+}
+
+/** The setups that a task stands behind, with their teardowns, when it stands before one of those. */
+function companions(plan: RunPlan, task: number): number[] {
+  return plan.tasks.flatMap(({ teardown }, position) => {
+    if (teardown === undefined || !plan.reaches(task, position)) return [];
+    const setups = teardown.filter((setup) => plan.reaches(setup, task));
+    return setups.length === 0 ? [] : [position, ...setups];
+  });
+}
