@@ -68,8 +68,28 @@ export const Run = z
   .openapi("Run");
 export type Run = z.infer<typeof Run>;
 
+/** How many tasks of a run are at work, wait to begin, to be tried again or for an event, or failed; and which failed first. */
+export const RunTasks = z
+  .object({
+    running: z.int(),
+    waiting: z.int(),
+    failed: z.int(),
+    firstFailed: z.object({ taskId: z.string(), mapIndex: z.int() }).nullable(),
+  })
+  .openapi("RunTasks");
+export type RunTasks = z.infer<typeof RunTasks>;
+
+export const ListedRun = Run.extend({
+  tasks: RunTasks.nullable().openapi({
+    description: "With `tasks=true`, of a run that is running or failed and has 1 to 1,000 cells",
+  }),
+}).openapi("ListedRun");
+export type ListedRun = z.infer<typeof ListedRun>;
+
 /** A page of runs. `before` asks for the next (older) page; null: no more. */
-export const RunList = z.object({ runs: z.array(Run), before: z.string().nullable() }).openapi("RunList");
+export const RunList = z
+  .object({ runs: z.array(ListedRun), before: z.string().nullable() })
+  .openapi("RunList");
 export type RunList = z.infer<typeof RunList>;
 
 /** What is wrong with a DAG though it runs, such as versions that pile up. `code` is stable. */

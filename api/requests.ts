@@ -170,6 +170,13 @@ export const RunQuery = z.strictObject({
   search: search.optional().openapi({ description: "Part of the DAG's or the run's id, in any case" }),
   from: day.optional().openapi({ description: "Logical dates from here on" }),
   until: day.optional().openapi({ description: "Logical dates before this" }),
+  startedFrom: day
+    .optional()
+    .openapi({ description: "Runs that began from here on, of those made at most 92 days before" }),
+  startedUntil: day.optional().openapi({ description: "Runs that began before this" }),
+  tasks: flag
+    .default(false)
+    .openapi({ description: "true: tell of each run that is running or failed how its tasks stand" }),
   sort: z
     .enum(["date", "-date"])
     .default("-date")

@@ -1,6 +1,7 @@
 import { createRoute, type z } from "@hono/zod-openapi";
 import { NotFound } from "../core/errors.ts";
 import { workflowIdOf } from "../core/ids.ts";
+import type { RunState } from "../core/states.ts";
 import type { Db } from "../db/connection.ts";
 import { readDag } from "../db/read/dags.ts";
 import {
@@ -8,6 +9,7 @@ import {
   readDagRuns,
   readRun,
   readRuns,
+  readRunTasks,
   readWaiting,
   type RunDetailRow,
   type RunFilter,
@@ -18,7 +20,7 @@ import { RunDetail, RunList, TriggeredRun } from "./contracts.ts";
 import type { AppDeps } from "./deps.ts";
 import { noSuchDag } from "./grid.ts";
 import { DagPath, keyOf, namedRun, newRoutes, RunPath, RunQuery, TriggerBody } from "./requests.ts";
-import { cutPage, json, shapeCell, shapeRun, shapeWaiting, temporalUrl } from "./shape.ts";
+import { cutPage, json, shapeCell, shapeRun, shapeRunTasks, shapeWaiting, temporalUrl } from "./shape.ts";
 
 const WAITING = 1000;
 
@@ -57,14 +59,14 @@ export const runRoutes = (deps: AppDeps) => {
     .openapi(listRuns, async (c) => {
       const query = c.req.valid("query");
       const rows = await readRuns(db, filterOf(query), pageOf(query));
-      return c.json(shapeList(rows, query.limit), 200);
+      return c.json(await listOf(db, rows, query), 200);
     })
     .openapi(listDagRuns, async (c) => {
       const { dagId } = c.req.valid("param");
       const query = c.req.valid("query");
       const rows = await readDagRuns(db, dagId, filterOf(query), pageOf(query));
       if (rows.length === 0 && (await readDag(db, dagId)) === null) throw noSuchDag(dagId);
-      return c.json(shapeList(rows, query.limit), 200);
+      return c.json(await listOf(db, rows, query), 200);
     })
     .openapi(triggerRun, async (c) => {
       const { dagId } = c.req.valid("param");
@@ -103,12 +105,14 @@ export const runRoutes = (deps: AppDeps) => {
 
 type RunQueryOf = z.infer<typeof RunQuery>;
 
-const filterOf = ({ state, type, search, from, until }: RunQueryOf): RunFilter => ({
+const filterOf = ({ state, type, search, ...dates }: RunQueryOf): RunFilter => ({
   states: state ?? null,
   types: type ?? null,
   search: search ?? null,
-  from: from ?? null,
-  until: until ?? null,
+  from: dates.from ?? null,
+  until: dates.until ?? null,
+  startedFrom: dates.startedFrom ?? null,
+  startedUntil: dates.startedUntil ?? null,
 });
 
 /** One more than a page shows, which says whether there is another. */
@@ -118,10 +122,19 @@ const pageOf = ({ sort, before, limit }: RunQueryOf): RunPage => ({
   limit: limit + 1,
 });
 
-const shapeList = (rows: readonly RunRow[], limit: number): RunList => {
+/** Of what runs or failed one wants to know which tasks it waits for, or which failed. */
+const TOLD: ReadonlySet<RunState> = new Set(["running", "failed"]);
+
+async function listOf(
+  db: Db,
+  rows: readonly RunRow[],
+  { limit, tasks }: Pick<RunQueryOf, "limit" | "tasks">,
+): Promise<RunList> {
   const [page, before] = cutPage(rows, limit, keyOf);
-  return { runs: page.map(shapeRun), before };
-};
+  const asked = tasks ? page.filter((row) => TOLD.has(row.state)).map((row) => row.run) : [];
+  const told = new Map((await readRunTasks(db, asked)).map((row) => [row.run, shapeRunTasks(row)]));
+  return { runs: page.map((row) => ({ ...shapeRun(row), tasks: told.get(row.run) ?? null })), before };
+}
 
 export async function findRun(db: Db, dagId: string, runId: string): Promise<RunDetailRow> {
   const row = await readRun(db, dagId, namedRun(runId));

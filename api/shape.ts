@@ -1,8 +1,8 @@
 /** From rows to what leaves. */
 import type { z } from "@hono/zod-openapi";
 import { workflowIdOf } from "../core/ids.ts";
-import type { CellRow, RunRow, WaitingRow } from "../db/read/runs.ts";
-import type { Cell, Interval, Run, Waiting } from "./contracts.ts";
+import type { CellRow, RunRow, RunTasksRow, WaitingRow } from "../db/read/runs.ts";
+import type { Cell, Interval, Run, RunTasks, Waiting } from "./contracts.ts";
 import type { TemporalWeb } from "./deps.ts";
 import { keyOf } from "./requests.ts";
 
@@ -28,6 +28,13 @@ export const shapeRun = (row: RunRow): Run => ({
   version: row.version_number,
   triggeredBy: row.triggered_by,
   reason: row.reason,
+});
+
+export const shapeRunTasks = ({ failed_task, failed_map_index, ...row }: RunTasksRow): RunTasks => ({
+  running: row.running,
+  waiting: row.waiting,
+  failed: row.failed,
+  firstFailed: failed_task === null ? null : { taskId: failed_task, mapIndex: failed_map_index ?? -1 },
 });
 
 export const shapeCell = (row: CellRow): Cell => ({

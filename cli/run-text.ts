@@ -1,6 +1,7 @@
 /** A run as a person reads it. */
 import type { Cell, RunDetail, Try, Waiting } from "../api/contracts.ts";
 import type { Client } from "../remote/index.ts";
+import { remedyOf } from "../remote/run-words.ts";
 import { called } from "./call.ts";
 import { printList, type Table } from "./output.ts";
 import { clean, cleanLines, coloured, colourOf, secondsOf, textOf } from "./table.ts";
@@ -11,8 +12,15 @@ const EXPLAINED = 10;
 export const cellName = ({ taskId, mapIndex }: Pick<Cell, "taskId" | "mapIndex">): string =>
   mapIndex < 0 ? taskId : `${taskId}[${mapIndex}]`;
 
-export const why = ({ reason, since }: Waiting): string =>
-  `${clean(reason ?? "it has asked for its slots, and nobody has decided yet")} (since ${textOf(since)})`;
+/** Why it waits, and what can be done where it would wait for ever. */
+export function reasonOf(waiting: Pick<Waiting, "pool" | "reason">): string {
+  const remedy = remedyOf(waiting);
+  const reason = waiting.reason ?? "it has asked for its slots, and nobody has decided yet";
+  return remedy === null ? reason : `${reason}: ${remedy}`;
+}
+
+export const why = (waiting: Waiting): string =>
+  `${clean(reasonOf(waiting))} (since ${textOf(waiting.since)})`;
 
 /** The address of a run on the page, which the API serves. */
 export const pageOf = (client: Client, run: { readonly dagId: string; readonly runId: string }): string =>

@@ -1,10 +1,11 @@
 import { type Command, Option } from "commander";
-import type { Run } from "../api/contracts.ts";
+import type { ListedRun } from "../api/contracts.ts";
 import { RUN_STATES, RUN_TYPES, type RunState, type RunType } from "../core/states.ts";
 import { startOnDay } from "../core/calendar/day.ts";
 import { NotFound } from "../core/errors.ts";
 import { runIdOf as idOf } from "../core/ids.ts";
 import type { Client } from "../remote/index.ts";
+import { whyOf } from "../remote/run-words.ts";
 import { connect, withServer, type ServerOptions } from "./connect.ts";
 import {
   columnsOf,
@@ -20,7 +21,7 @@ import { collect, duration, instant, limit, namedRun } from "./read.ts";
 import { secondsOf } from "./table.ts";
 import { waitAndEnd } from "./wait.ts";
 
-const RUNS: Table<Run> = {
+const RUNS: Table<ListedRun> = {
   columns: {
     dagId: (run) => run.dagId,
     runId: (run) => run.runId,
@@ -34,8 +35,9 @@ const RUNS: Table<Run> = {
     version: (run) => run.version,
     triggeredBy: (run) => run.triggeredBy,
     reason: (run) => run.reason,
+    why: (run) => whyOf(run),
   },
-  shown: ["dagId", "runId", "runType", "state", "startedAt", "seconds", "reason"],
+  shown: ["dagId", "runId", "runType", "state", "startedAt", "seconds", "why"],
   id: (run) => run.runId,
 };
 
@@ -44,6 +46,8 @@ export interface RunListOptions extends Output, ServerOptions {
   readonly type?: readonly RunType[];
   readonly startDate?: string;
   readonly endDate?: string;
+  readonly startedFrom?: string;
+  readonly startedUntil?: string;
   readonly search?: string;
   readonly limit: number;
 }
@@ -62,6 +66,8 @@ export function withRunFilter(command: Command): Command {
     .addOption(several("--type <type>", "of this type; repeatable: of one of them", RUN_TYPES))
     .option("--start-date <date>", "logical dates from this day or instant on (UTC)", instant)
     .option("--end-date <date>", "logical dates before this day or instant (UTC)", instant)
+    .option("--started-from <date>", "runs that began from this day or instant on (UTC)", instant)
+    .option("--started-until <date>", "runs that began before this day or instant (UTC)", instant)
     .option("--search <text>", "part of the DAG's or the run's id")
     .option("--limit <n>", "how many, or all", limit, 25);
 }
@@ -77,11 +83,14 @@ export async function listRuns(dagId: string | undefined, options: RunListOption
       search: options.search,
       from: options.startDate,
       until: options.endDate,
+      startedFrom: options.startedFrom,
+      startedUntil: options.startedUntil,
+      tasks: true,
       limit: Math.min(options.limit + 1, 1000),
     })
     .all(options.limit + 1);
   // A run's id says which run only together with its DAG's.
-  const table = dagId === undefined ? { ...RUNS, id: (run: Run) => `${run.dagId} ${run.runId}` } : RUNS;
+  const table = dagId === undefined ? { ...RUNS, id: (run: ListedRun) => `${run.dagId} ${run.runId}` } : RUNS;
   printList(found.slice(0, options.limit), table, options);
   if (found.length > options.limit) say(options, `older runs are left out: --limit ${options.limit}`);
 }
@@ -122,7 +131,7 @@ export function runCommands(program: Command): void {
     .description("runs, newest first")
     .addHelpText(
       "after",
-      "\nWith --quiet: run ids; without a DAG, DAG and run.\n\nExamples:\n  meridian runs list --state failed --start-date 2026-05-01\n  meridian runs list --state failed --quiet | xargs -n2 meridian runs show",
+      "\nWith --quiet: run ids; without a DAG, DAG and run.\n\nExamples:\n  meridian runs list --state failed --started-from 2026-05-09T18:00Z\n  meridian runs list --state failed --quiet | xargs -n2 meridian runs show",
     )
     .action(async (dagId: string | undefined, options: RunListOptions) => await listRuns(dagId, options));
   withServer(withOutput(ofRun(runs.command("show"))))

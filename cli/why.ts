@@ -2,6 +2,7 @@
 import type { Graph, RunDetail } from "../api/contracts.ts";
 import { RUN_DONE, TASK_DONE, type TaskState } from "../core/states.ts";
 import type { Table } from "./output.ts";
+import { reasonOf } from "./run-text.ts";
 
 interface Dep {
   /** `run`: the run itself waits to begin; `upstream`: tasks before it; `slots`: its pool or its queue. */
@@ -43,7 +44,7 @@ export function failedDeps(run: RunDetail, graph: Graph, taskId: string, mapInde
   }
   if (WAITS.has(state) && !RUN_DONE[run.state]) {
     for (const one of run.waiting) {
-      const reason = one.reason ?? "it has asked for its slots, and nobody has decided yet";
+      const reason = reasonOf(one);
       if (one.taskId === null) deps.push({ dep: "run", reason, since: one.since });
       else if (one.taskId === taskId && one.mapIndex === mapIndex)
         deps.push({ dep: "slots", reason, since: one.since });

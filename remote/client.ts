@@ -12,13 +12,13 @@ import type {
   Health,
   ImportError,
   ImportErrorList,
+  ListedRun,
   LogPiece,
   NextRuns,
   PauseState,
   Pool,
   PoolList,
   PoolWork,
-  Run,
   RunDetail,
   RunList,
   TriggeredRun,
@@ -70,6 +70,12 @@ export interface RunFilter {
   readonly from?: Date | string | undefined;
   /** Logical dates before this. */
   readonly until?: Date | string | undefined;
+  /** Runs that began from here on, of those made at most 92 days before. */
+  readonly startedFrom?: Date | string | undefined;
+  /** Runs that began before this. */
+  readonly startedUntil?: Date | string | undefined;
+  /** Tell of each run that is running or failed how its tasks stand. */
+  readonly tasks?: boolean | undefined;
   /** A `-`: newest first, which is the default. Of one DAG by logical date, of all by their making. */
   readonly sort?: "date" | "-date" | undefined;
   /** Size of a page, 1 to 1000. Default 100. */
@@ -162,10 +168,12 @@ const isHealth = (status: number, data: unknown): boolean =>
   status === 503 && typeof data === "object" && data !== null && "temporal" in data && "database" in data;
 
 const instant = (value: Date | string): string => (typeof value === "string" ? value : value.toISOString());
-const instants = ({ from, until, ...rest }: RunFilter): object => ({
+const instants = ({ from, until, startedFrom, startedUntil, ...rest }: RunFilter): object => ({
   ...rest,
   ...(from !== undefined && { from: instant(from) }),
   ...(until !== undefined && { until: instant(until) }),
+  ...(startedFrom !== undefined && { startedFrom: instant(startedFrom) }),
+  ...(startedUntil !== undefined && { startedUntil: instant(startedUntil) }),
 });
 
 const eventsOf = (http: Http) =>
@@ -240,7 +248,7 @@ const runCalls = (http: Http, events: ReturnType<typeof eventsOf>) => {
     list: (
       filter: RunFilter & { readonly dagId?: string | undefined } = {},
       call: CallOptions = {},
-    ): Pages<Run, RunList> => {
+    ): Pages<ListedRun, RunList> => {
       const { dagId, state, type, ...rest } = filter;
       const query = { ...instants(rest), state: state?.join(","), type: type?.join(",") };
       const path = dagId === undefined ? "/runs" : pathOf("dags", dagId, "runs");

@@ -53,6 +53,9 @@ export interface RunFilter {
   /** Logical dates from, and before; ISO. */
   readonly from: string | null;
   readonly until: string | null;
+  /** Begun from, and before; ISO. A run that has not begun is in no such span. */
+  readonly startedFrom: string | null;
+  readonly startedUntil: string | null;
 }
 
 /** A page behind `key`, newest first unless it goes `up`. */
@@ -62,12 +65,37 @@ export interface RunPage {
   readonly limit: number;
 }
 
+/** A run that begins in a span was made before its end, give or take what clocks differ. */
+const CLOCKS_DIFFER_MS = 3_600_000;
+/** And hardly ever longer than this before its start: so far back the index is read when too few are found. */
+const LONGEST_WAIT_MS = 92 * 86_400_000;
+
+/** Numbers between which the runs lie that began in a span (ISO): a run's number is its time of making (docs/adr/0001). */
+export function madeBounds(startedFrom: string | null, startedUntil: string | null): [string, string] {
+  const runAt = (iso: string, ms: number): string => String((Date.parse(iso) + ms) * 1000);
+  return [
+    startedFrom === null ? "-9223372036854775808" : runAt(startedFrom, -LONGEST_WAIT_MS),
+    startedUntil === null ? "9223372036854775807" : runAt(startedUntil, CLOCKS_DIFFER_MS),
+  ];
+}
+
 const RUN_MATCHES = `
   ($1::text[] is null or r.state = any($1)) and ($2::text[] is null or r.run_type = any($2))
   and ($3::text is null or r.run_id ilike $3 or r.dag_id ilike $3)
-  and ($4::timestamptz is null or r.logical_at >= $4) and ($5::timestamptz is null or r.logical_at < $5)`;
+  and ($4::timestamptz is null or r.logical_at >= $4) and ($5::timestamptz is null or r.logical_at < $5)
+  and ($6::timestamptz is null or r.started_at >= $6) and ($7::timestamptz is null or r.started_at < $7)
+  and r.run >= $8::bigint and r.run <= $9::bigint`;
 
-const runValues = (f: RunFilter): unknown[] => [f.states, f.types, holding(f.search), f.from, f.until];
+const runValues = (f: RunFilter): unknown[] => [
+  f.states,
+  f.types,
+  holding(f.search),
+  f.from,
+  f.until,
+  f.startedFrom,
+  f.startedUntil,
+  ...madeBounds(f.startedFrom, f.startedUntil),
+];
 
 /** Runs of a DAG by logical date. */
 export async function readDagRuns(
@@ -78,9 +106,9 @@ export async function readDagRuns(
 ): Promise<RunRow[]> {
   const { rows } = await db.query<RunRow>(
     `select ${RUN_COLUMNS} from app.dag_run r left join app.dag_version v on v.version = r.version
-     where r.dag_id = $6 and ${RUN_MATCHES}
-       and (r.logical_at, r.run) ${up ? ">" : "<"} ($7::timestamptz, $8::bigint)
-     order by r.logical_at ${up ? "" : "desc"}, r.run ${up ? "" : "desc"} limit $9`,
+     where r.dag_id = $10 and ${RUN_MATCHES}
+       and (r.logical_at, r.run) ${up ? ">" : "<"} ($11::timestamptz, $12::bigint)
+     order by r.logical_at ${up ? "" : "desc"}, r.run ${up ? "" : "desc"} limit $13`,
     [...runValues(filter), dagId, ...(up ? boundsBelow(key) : pageBounds(key)), limit],
   );
   return rows;
@@ -90,9 +118,45 @@ export async function readDagRuns(
 export async function readRuns(db: Db, filter: RunFilter, { key, up, limit }: RunPage): Promise<RunRow[]> {
   const { rows } = await db.query<RunRow>(
     `select ${RUN_COLUMNS} from app.dag_run r left join app.dag_version v on v.version = r.version
-     where ${RUN_MATCHES} and r.run ${up ? ">" : "<"} $6::bigint
-     order by r.run ${up ? "" : "desc"} limit $7`,
+     where ${RUN_MATCHES} and r.run ${up ? ">" : "<"} $10::bigint
+     order by r.run ${up ? "" : "desc"} limit $11`,
     [...runValues(filter), (up ? boundsBelow(key) : pageBounds(key))[1], limit],
+  );
+  return rows;
+}
+
+/** How the tasks of a run stand, in short. `failed_task` is the one that failed first. */
+export interface RunTasksRow {
+  readonly run: number;
+  readonly running: number;
+  readonly waiting: number;
+  readonly failed: number;
+  readonly failed_task: string | null;
+  readonly failed_map_index: number | null;
+}
+
+/** Of a run with more cells than this a list tells nothing: a page of such runs would take too long. */
+const TOLD_CELLS = 1000;
+
+/**
+ * How the tasks of some runs stand, in one statement: the cells of each by its primary key. Runs without cells, and
+ * those with more than `TOLD_CELLS`, are left out. 50 runs of 1,000 cells take 40 ms.
+ */
+export async function readRunTasks(db: Db, runs: readonly number[]): Promise<RunTasksRow[]> {
+  if (runs.length === 0) return [];
+  const { rows } = await db.query<RunTasksRow>(
+    `select s.run::float8 as run, s.running, s.waiting, s.failed, s.tasks[1] as failed_task,
+       s.map_indexes[1] as failed_map_index
+     from unnest($1::bigint[]) as r(run) cross join lateral (
+       select r.run, count(c.run)::int as cells, count(*) filter (where c.state = 'running')::int as running,
+         count(*) filter (where c.state in ('queued', 'up_for_retry', 'deferred'))::int as waiting,
+         count(*) filter (where c.state = 'failed')::int as failed,
+         array_agg(c.task_id order by c.ended_at, c.task_id, c.map_index) filter (where c.state = 'failed') as tasks,
+         array_agg(c.map_index order by c.ended_at, c.task_id, c.map_index) filter (where c.state = 'failed')
+           as map_indexes
+       from (select * from app.cell where cell.run = r.run limit ${TOLD_CELLS + 1}) c) s
+     where s.cells between 1 and ${TOLD_CELLS}`,
+    [runs],
   );
   return rows;
 }

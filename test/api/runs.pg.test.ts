@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LogPiece, RunDetail, RunList, TryList } from "../../api/contracts.ts";
+import { madeBounds } from "../../db/read/runs.ts";
 import type { LogKey } from "../../platform/logs/store.ts";
 import { insertCell, insertDag, insertLease, insertRun, insertTry } from "./rows.ts";
 import { serialTask } from "../support/serial.ts";
@@ -245,5 +246,95 @@ describe("K70: 250 runs, 100 a page", () => {
 
   test("a page that ends with the last row says so", async () => {
     expect((await get(app, "/dags/many/runs?limit=250", RunList)).before).toBeNull();
+  });
+});
+
+describe("runs by when they began, and how their tasks stand", () => {
+  const HOUR = 3_600_000;
+  const ago = (hours: number): string => new Date(Date.now() - hours * HOUR).toISOString();
+
+  /** Made at one time and begun at another: both are what the clocks said. */
+  const putRun = async (date: string, madeAt: string, startedAt: string | null, state: string) => {
+    const run = await insertRun(database.pool, "nightly", date, { state });
+    const number = Date.parse(madeAt) * 1000 + (run % 1000);
+    await database.pool.query(
+      "with k as (update app.run_key set run = $2 where run = $1) update app.dag_run set run = $2, started_at = $3 where run = $1",
+      [run, number, startedAt],
+    );
+    return number;
+  };
+  let failed = 0;
+  let waits = 0;
+
+  beforeAll(async () => {
+    await insertDag(database.pool, "nightly");
+    // About the day before yesterday, as daily runs of last night are.
+    await putRun("2026-06-01T00:00:00Z", ago(50), ago(50), "success");
+    failed = await putRun("2026-06-02T00:00:00Z", ago(30), ago(10), "failed");
+    waits = await putRun("2026-06-03T00:00:00Z", ago(3), ago(2), "running");
+    await putRun("2026-06-04T00:00:00Z", ago(1), null, "queued");
+    for (const [task, endedAt] of [
+      ["first", 9],
+      ["second", 8],
+    ] as const) {
+      await insertCell(database.pool, failed, task, "failed");
+      await database.pool.query("update app.cell set ended_at = $3 where run = $1 and task_id = $2", [
+        failed,
+        task,
+        ago(endedAt),
+      ]);
+    }
+    await insertCell(database.pool, failed, "after", "upstream_failed");
+    await insertCell(database.pool, waits, "first", "success");
+    await insertCell(database.pool, waits, "second", "queued");
+    await insertCell(database.pool, waits, "third", "up_for_retry");
+  });
+
+  const days = async (query: string, path = "/runs?search=nightly&"): Promise<string[]> =>
+    (await get(app, path + query, RunList)).runs.map((run) => run.runId.slice(8, 10));
+
+  test.each([
+    [`startedFrom=${ago(12)}`, ["03", "02"]],
+    [`startedUntil=${ago(12)}`, ["01"]],
+    [`startedFrom=${ago(12)}&startedUntil=${ago(6)}`, ["02"]],
+    [`startedFrom=${ago(60)}&startedUntil=${ago(40)}&state=failed`, []],
+    [`startedFrom=${ago(12)}&state=failed`, ["02"]],
+    [`startedFrom=${ago(12)}&until=2026-06-03T00:00:00Z`, ["02"]],
+    [`startedFrom=${ago(12)}&sort=date`, ["02", "03"]],
+  ])("C1: %s", async (query, expected) => {
+    expect(await days(query)).toEqual(expected);
+    expect(await days(query, "/dags/nightly/runs?")).toEqual(expected);
+  });
+
+  test("C1: a bound on the run's number goes with them, so that the index narrows a year", () => {
+    const from = "2026-11-01T00:00:00.000Z";
+    expect(madeBounds(null, null)).toEqual(["-9223372036854775808", "9223372036854775807"]);
+    const [low, high] = madeBounds(from, from).map(Number);
+    expect(Date.parse(from) - low! / 1000).toBe(92 * 24 * HOUR);
+    expect(high! / 1000 - Date.parse(from)).toBe(HOUR);
+  });
+
+  test("C1: with tasks=true what runs or failed says how its tasks stand", async () => {
+    const { runs } = await get(app, "/dags/nightly/runs?tasks=true", RunList);
+    expect(runs.map((run) => run.tasks)).toEqual([
+      null,
+      { running: 0, waiting: 2, failed: 0, firstFailed: null },
+      { running: 0, waiting: 0, failed: 2, firstFailed: { taskId: "first", mapIndex: -1 } },
+      null,
+    ]);
+    const plain = await get(app, "/dags/nightly/runs", RunList);
+    expect(plain.runs.map((run) => run.tasks)).toEqual([null, null, null, null]);
+  });
+
+  test("C1: of a run with more than 1,000 cells a list tells nothing", async () => {
+    await database.pool.query(
+      "insert into app.cell (run, task_id, map_index, state) select $1, 'many', n, 'running' from generate_series(0, 996) n",
+      [waits],
+    );
+    const standOf = async () =>
+      (await get(app, "/dags/nightly/runs?tasks=true&state=running", RunList)).runs[0]!.tasks;
+    expect(await standOf()).toMatchObject({ running: 997 });
+    await insertCell(database.pool, waits, "one_more", "running");
+    expect(await standOf()).toBeNull();
   });
 });

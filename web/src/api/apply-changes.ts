@@ -117,7 +117,10 @@ function withRunsOf(dag: DagSummary, changed: readonly Run[]): DagSummary {
 }
 
 function withRuns(page: RunList, changed: ReadonlyMap<string, Run>): RunList {
-  const runs = page.runs.map((run) => changed.get(run.key) ?? run);
+  const runs = page.runs.map((run) => {
+    const next = changed.get(run.key);
+    return next === undefined ? run : { ...run, ...next };
+  });
   return runs.every((run, at) => run === page.runs[at]) ? page : { ...page, runs };
 }
 

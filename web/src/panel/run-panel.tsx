@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 import type { Cell, DagDetail, RunDetail } from "../../../api/contracts.ts";
 import { TASK_STATES, type TaskState } from "../../../core/states.ts";
+import { isImpossible } from "../../../remote/run-words.ts";
 import { useRun } from "../api/queries.ts";
 import { Link } from "../routing/link.tsx";
 import type { DagView } from "../routing/route.ts";
@@ -25,8 +26,6 @@ interface Props {
 
 /** More than this many is what the grid is for. */
 const SEEN = 12;
-/** Of what can never be granted as things are, the reason begins so (`core/allocate.ts`). */
-const NEVER = "can never run";
 const UNDER_WAY: ReadonlySet<TaskState> = new Set(["running", "queued", "up_for_retry", "deferred"]);
 
 export function RunPanel({ dag, runId, view }: Props) {
@@ -137,7 +136,7 @@ function waitsOf({ state, cells, waiting }: RunDetail): string | null {
   if (state !== "running" || cells.some((cell) => cell.state === "running")) return null;
   const waits = cells.filter((cell) => UNDER_WAY.has(cell.state)).length;
   if (waits === 0) return null;
-  const never = waiting.filter((one) => one.taskId !== null && one.reason?.startsWith(NEVER)).length;
+  const never = waiting.filter((one) => one.taskId !== null && isImpossible(one.reason)).length;
   const tasks = `${waits} ${waits === 1 ? "task" : "tasks"}`;
   if (never === 0) return `${tasks} ${waits === 1 ? "waits" : "wait"}`;
   return never >= waits ? `Waits: ${tasks} can never run` : `${tasks} wait; ${never} of them can never run`;
