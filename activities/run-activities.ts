@@ -4,7 +4,7 @@ import { runInfoOf } from "../client/opening.ts";
 import { Terminal } from "../core/errors.ts";
 import { RUN_DONE } from "../core/states.ts";
 import { advance, type RecordRow, type RequestRow } from "../db/pools/advance.ts";
-import { closeRuns, openRun, type CloseRun } from "../db/runs.ts";
+import { closeRuns, openRun, reopenRun, runsStarted, stopTries, type CloseRun } from "../db/runs.ts";
 import { Batcher } from "../core/batcher.ts";
 import { recordRow, requestRow } from "./rows.ts";
 import type { AdvanceInput, Grant, RunActivities } from "./types.ts";
@@ -66,9 +66,11 @@ export function createRunActivities(deps: RunActivitiesDeps): RunActivities {
     async openRun(run) {
       const row = await openRun(deps.pool, run);
       if (row === null) throw new Terminal("no_run", `run ${run} is not in the database`);
-      if (RUN_DONE[row.state]) return { kind: "closed", state: row.state };
+      const isClosed = RUN_DONE[row.state];
+      if (isClosed && row.run_state === null) return { kind: "gone", state: row.state };
       const version = await deps.versions.load(row.version);
-      const requests = version.first.map((first) => ({ run, try: 1, ...first }));
+      const first = row.run_state === null ? version.first : [];
+      const requests = first.map((one) => ({ run, try: 1, ...one }));
       const grants = requests.length === 0 ? [] : await batcher.add({ run, records: [], requests });
       const facts = {
         dagId: row.dag_id,
@@ -82,7 +84,8 @@ export function createRunActivities(deps: RunActivitiesDeps): RunActivities {
         conf: row.conf,
       };
       return {
-        kind: "opened",
+        kind: isClosed ? "closed" : "opened",
+        progress: row.run_state,
         info: runInfoOf(facts, version, deps),
         graph: version.graph,
         grants,
@@ -100,6 +103,24 @@ export function createRunActivities(deps: RunActivitiesDeps): RunActivities {
     async closeRun({ run, decisions, state, reason, progress }) {
       const records = decisions.map((decision) => recordRow(run, decision));
       await closing.add({ run, records, state, reason, progress });
+    },
+
+    async reopenRun({ run, decisions, progress }) {
+      const records = decisions.map((decision) => recordRow(run, decision));
+      const { placed, undecided } = await reopenRun(deps.pool, run, records, progress);
+      if (undecided) deps.wantPass();
+      return placed;
+    },
+
+    async resumeRun(run) {
+      await runsStarted(deps.pool, [run]);
+    },
+
+    async stopTries({ run, tries }) {
+      await stopTries(
+        deps.pool,
+        tries.map((one) => ({ run, task_id: one.taskId, map_index: one.mapIndex, try: one.try })),
+      );
     },
   };
 }

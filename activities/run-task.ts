@@ -12,6 +12,7 @@ import { errorOf, outputOf } from "./rows.ts";
 import type { Runner } from "./runner/types.ts";
 import { assemble, isRead } from "./try-inputs.ts";
 import type { TryRecords } from "./try-records.ts";
+import type { Stops } from "./stops.ts";
 import type { RunTaskInput, TaskActivities, TaskResult } from "./types.ts";
 import type { Versions } from "../db/versions.ts";
 
@@ -23,6 +24,7 @@ export interface TaskActivitiesDeps {
   readonly runner: Runner;
   readonly logs: LogStore;
   readonly values: LargeValues;
+  readonly stops: Stops;
   /** Names this worker process in tries. */
   readonly workerId: string;
 }
@@ -37,9 +39,10 @@ const INLINE_OUTPUT_BYTES = 1024;
 export function createTaskActivities(deps: TaskActivitiesDeps): TaskActivities {
   return {
     async runTask(input: RunTaskInput): Promise<TaskResult> {
-      const { cancellationSignal } = Context.current();
       const stopBeating = beat(input.info.lostAfterMs);
       const key = { run: input.info.run, task_id: input.taskId, map_index: input.mapIndex, try: input.try };
+      const watched = deps.stops.watch(key, Context.current().cancellationSignal);
+      const cancellationSignal = watched.signal;
       const logKey = logKeyOf(input);
       let logged = false;
       try {
@@ -96,6 +99,7 @@ export function createTaskActivities(deps: TaskActivitiesDeps): TaskActivities {
           granted,
         };
       } finally {
+        watched.end();
         stopBeating();
       }
     },

@@ -44,12 +44,16 @@ export type RunInfo = Omit<BodyContext, "taskId" | "mapIndex" | "try" | "maxTrie
 };
 
 type Opened =
-  | { readonly kind: "closed"; readonly state: RunState }
+  /** Retention has taken where it stood. */
+  | { readonly kind: "gone"; readonly state: RunState }
   | {
-      readonly kind: "opened";
+      /** `closed`: it is over, and waits for a command, if one comes. */
+      readonly kind: "opened" | "closed";
       readonly info: RunInfo;
       readonly graph: RunGraph;
       readonly grants: readonly Grant[];
+      /** Where it stands; null: at its beginning, its first step taken and asked for. */
+      readonly progress: RunProgress | null;
     };
 
 /** What the maker of a run did already: the first step and its requests, so that the run begins with its grants. */
@@ -74,6 +78,18 @@ export interface CloseInput {
   readonly progress: RunProgress;
 }
 
+/** A closed run goes on. */
+export interface ReopenInput {
+  readonly run: number;
+  readonly decisions: readonly Decision[];
+  readonly progress: RunProgress;
+}
+
+export interface StopInput {
+  readonly run: number;
+  readonly tries: readonly Grant[];
+}
+
 export interface RunTaskInput {
   readonly info: RunInfo;
   readonly taskId: string;
@@ -92,6 +108,11 @@ export interface RunActivities {
   openRun(run: number): Promise<Opened>;
   advance(input: AdvanceInput): Promise<readonly Grant[]>;
   closeRun(input: CloseInput): Promise<void>;
+  /** True: it has its place among the active runs of its DAG; else it is told of it as of a grant. */
+  reopenRun(input: ReopenInput): Promise<boolean>;
+  /** It has its place, and goes on. */
+  resumeRun(run: number): Promise<void>;
+  stopTries(input: StopInput): Promise<void>;
 }
 
 export interface TaskResult {

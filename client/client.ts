@@ -11,6 +11,7 @@ import { dagIds, dagsOf, setPaused, type DagRow } from "../db/dag-rows.ts";
 import { createRuns, runState, type CreatedRun, type NewRun } from "../db/runs.ts";
 import type { LoadedVersion } from "../db/versions.ts";
 import { checkParams } from "../platform/params.ts";
+import { commandRun } from "./command.ts";
 import { firstOf, newRun, type RunFacts } from "./opening.ts";
 import type { RunStarter, RunToStart } from "./starter.ts";
 import type { MeridianClient, TriggeredRun, TriggerRequest } from "./types.ts";
@@ -57,6 +58,7 @@ export function createClient(deps: ClientDeps): MeridianClient {
       if (toStart === null) return triggered(row, (await runState(deps.pool, row.run)) !== "queued");
       return triggered(row, row.granted && (await started(deps, toStart)));
     },
+    command: async (request) => await commandRun(deps, request),
     async pause(dagId, who, reason) {
       if (!(await setPaused(deps.pool, dagId, true, who, reason))) await existing(deps.pool, dags, dagId);
     },

@@ -1,4 +1,9 @@
-import { WorkflowExecutionAlreadyStartedError, type Client } from "@temporalio/client";
+import {
+  WithStartWorkflowOperation,
+  WorkflowExecutionAlreadyStartedError,
+  type Client,
+  type WorkflowStartOptions,
+} from "@temporalio/client";
 import { TypedSearchAttributes } from "@temporalio/common";
 import { Batcher } from "../core/batcher.ts";
 import { workflowIdOf } from "../core/ids.ts";
@@ -7,7 +12,9 @@ import type { Pool } from "../db/connection.ts";
 import { runsStarted, type CreatedRun } from "../db/runs.ts";
 import { Versions, type LoadedVersion } from "../db/versions.ts";
 import { SEARCH_ATTRIBUTES } from "../platform/search-attributes.ts";
-import type { DagRunInput } from "../workflows/messages.ts";
+import type { CommandAnswer } from "../core/progress.ts";
+import type { RunCommand } from "../core/run-command.ts";
+import { commandUpdate, type DagRunInput } from "../workflows/messages.ts";
 import { openedAtStart, type OpeningSettings, type RunFacts } from "./opening.ts";
 
 export interface StarterDeps extends OpeningSettings {
@@ -70,24 +77,56 @@ export class RunStarter {
       );
   }
 
-  async #start({ runType, logicalAt, ...input }: RunToStart): Promise<void> {
-    const { temporal, taskQueue, eager } = this.#deps;
+  /** A run that was closed has its place again, and its workflow is gone. */
+  async startAgain(run: RunToStart): Promise<void> {
+    await this.#started({ ...this.#options(run), workflowIdReusePolicy: "ALLOW_DUPLICATE" });
+  }
+
+  /**
+   * Asks something of a run, which is started again for it when it is over. Answers once it is sure to happen (design 8);
+   * throws what the run refuses it with, as WorkflowUpdateFailedError.
+   */
+  async command(run: RunToStart, command: RunCommand): Promise<CommandAnswer> {
+    const { temporal } = this.#deps;
+    const startWorkflowOperation = new WithStartWorkflowOperation("dagRun", {
+      ...this.#options(run),
+      workflowIdReusePolicy: "ALLOW_DUPLICATE",
+      workflowIdConflictPolicy: "USE_EXISTING",
+    });
+    return await temporal.workflow.executeUpdateWithStart(commandUpdate, {
+      args: [command],
+      updateId: command.id,
+      startWorkflowOperation,
+    });
+  }
+
+  async #start(run: RunToStart): Promise<void> {
+    await this.#started({
+      ...this.#options(run),
+      workflowIdReusePolicy: "REJECT_DUPLICATE",
+      requestEagerStart: this.#deps.eager,
+    });
+  }
+
+  async #started(options: WorkflowStartOptions): Promise<void> {
     try {
-      await temporal.workflow.start("dagRun", {
-        taskQueue,
-        workflowId: workflowIdOf(input.dagId, input.runId),
-        args: [input satisfies DagRunInput],
-        workflowIdReusePolicy: "REJECT_DUPLICATE",
-        requestEagerStart: eager,
-        staticSummary: `${input.dagId} ${input.runId}`,
-        typedSearchAttributes: new TypedSearchAttributes([
-          { key: SEARCH_ATTRIBUTES.dag, value: input.dagId },
-          { key: SEARCH_ATTRIBUTES.logicalDate, value: new Date(logicalAt) },
-          { key: SEARCH_ATTRIBUTES.runType, value: runType },
-        ]),
-      });
+      await this.#deps.temporal.workflow.start("dagRun", options);
     } catch (error) {
       if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
     }
+  }
+
+  #options({ runType, logicalAt, ...input }: RunToStart): WorkflowStartOptions {
+    return {
+      taskQueue: this.#deps.taskQueue,
+      workflowId: workflowIdOf(input.dagId, input.runId),
+      args: [input satisfies DagRunInput],
+      staticSummary: `${input.dagId} ${input.runId}`,
+      typedSearchAttributes: new TypedSearchAttributes([
+        { key: SEARCH_ATTRIBUTES.dag, value: input.dagId },
+        { key: SEARCH_ATTRIBUTES.logicalDate, value: new Date(logicalAt) },
+        { key: SEARCH_ATTRIBUTES.runType, value: runType },
+      ]),
+    };
   }
 }

@@ -45,12 +45,13 @@ export async function tellGrants(deps: TellerDeps): Promise<number> {
 /** False: Temporal does not have the run. Over, its leases went with its end; not started yet, it is told after the hold. */
 async function tellRun(deps: TellerDeps, group: readonly UntoldGrant[]): Promise<boolean> {
   const { dag_id: dagId, run_id: runId, run, run_type: runType, logical_at } = group[0]!;
-  if (group.some((grant) => grant.task_id === "")) {
-    await deps.starter.start({ dagId, runId, run, runType, logicalAt: logical_at.getTime() });
-  }
+  const toStart = { dagId, runId, run, runType, logicalAt: logical_at.getTime() };
+  const isReopened = group[0]!.is_reopened;
+  if (!isReopened && group.some((grant) => grant.task_id === "")) await deps.starter.start(toStart);
   const grants: GrantMessage[] = [];
   for (const grant of group) {
-    if (grant.task_id !== "")
+    // One that goes on after its end waits in its workflow for its place.
+    if (grant.task_id !== "" || isReopened)
       grants.push({ taskId: grant.task_id, mapIndex: grant.map_index, try: grant.try });
   }
   if (grants.length === 0) return true;
@@ -59,6 +60,9 @@ async function tellRun(deps: TellerDeps, group: readonly UntoldGrant[]): Promise
     return true;
   } catch (error) {
     if (!(error instanceof WorkflowNotFoundError)) throw error;
-    return false;
+    if (!isReopened || !group.some((grant) => grant.task_id === "")) return false;
+    // Terminated while it waited.
+    await deps.starter.startAgain(toStart);
+    return true;
   }
 }

@@ -1,5 +1,8 @@
 /** The one door to Temporal and to what changes runs; used by api, cli, schedules and worker. */
 
+import type { CommandAnswer } from "../core/progress.ts";
+import type { RunCommand } from "../core/run-command.ts";
+
 export interface TriggerRequest {
   readonly dagId: string;
   /** Epoch ms, or null for now (P13). */
@@ -22,10 +25,22 @@ export interface TriggeredRun {
   readonly workflowId: string;
 }
 
+export interface CommandRequest {
+  readonly dagId: string;
+  readonly runId: string;
+  readonly command: RunCommand;
+  readonly who: string;
+}
+
 export interface MeridianClient {
   /** Creates and starts a manual run. Throws NotFound, Refused, or Conflict (details.runId) when the logical date has its run. */
   trigger(request: TriggerRequest): Promise<TriggeredRun>;
   pause(dagId: string, who: string, reason: string | null): Promise<void>;
+  /**
+   * Clears or marks tasks of a run, or ends it; accepted means it happens. Throws NotFound (no such run or task), Refused or
+   * Conflict, with what stands against it. A repeat of the command's id is answered, not redone.
+   */
+  command(request: CommandRequest): Promise<CommandAnswer>;
   /** Also creates at once what is due. */
   unpause(dagId: string, who: string): Promise<void>;
 }

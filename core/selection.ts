@@ -46,7 +46,7 @@ export function select(plan: RunPlan, progress: RunProgress, selection: Selectio
     if (selection.downstream === true) add(plan.after([task]), indexes, map);
     if (selection.upstream === true) add(before(plan, task), indexes, map);
   }
-  for (const [task, indexes] of [...all]) {
+  for (const [task, indexes] of new Map(all)) {
     const { map } = plan.tasks[task]!;
     add(companions(plan, task), indexes, map);
   }

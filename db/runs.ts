@@ -1,7 +1,8 @@
 import type { SerialGraph } from "../core/graph.ts";
 import type { RunProgress } from "../core/progress.ts";
 import type { RunState, RunType } from "../core/states.ts";
-import type { Db } from "./connection.ts";
+import type pg from "pg";
+import { transaction, type Db } from "./connection.ts";
 import { storableJson, withOutputText } from "./json.ts";
 import type { RecordRow } from "./pools/advance.ts";
 
@@ -95,6 +96,107 @@ export async function createRuns(db: Db, runs: readonly NewRun[]): Promise<reado
   if (runs.length === 0) return [];
   const { rows } = await db.query<CreatedRun>("select * from app.create_runs($1)", [JSON.stringify(runs)]);
   return rows;
+}
+
+export interface FoundRun {
+  readonly run: number;
+  readonly state: RunState;
+  readonly run_type: RunType;
+  readonly logical_at: Date;
+  /** It waits for its place among the active runs of its DAG, and has not begun. */
+  readonly waits_to_begin: boolean;
+}
+
+export async function findRun(db: Db, dagId: string, runId: string): Promise<FoundRun | null> {
+  const { rows } = await db.query<FoundRun>(
+    `select r.run::float8 as run, r.state, r.run_type, r.logical_at, r.run_state is null and exists (
+              select from app.lease l where l.run = r.run and l.task_id = '' and l.granted_at is null) as waits_to_begin
+     from app.run_key k join app.dag_run r on r.run = k.run where k.dag_id = $1 and r.run_id = $2
+     order by r.run desc limit 1`,
+    [dagId, runId],
+  );
+  return rows[0] ?? null;
+}
+
+/** False: it has its place by now, and begins. */
+export async function endWaitingRun(
+  pool: pg.Pool,
+  run: number,
+  state: "cancelled" | "failed",
+  reason: string,
+): Promise<boolean> {
+  return await transaction(pool, async (client) => {
+    const { rowCount } = await client.query(
+      "select from app.lease where run = $1 and task_id = '' and granted_at is null for update",
+      [run],
+    );
+    if (rowCount === 0) return false;
+    await closeRuns(client, [{ run, records: [], state, reason, progress: null }]);
+    return true;
+  });
+}
+
+export interface AuditRow {
+  readonly who: string;
+  readonly action: string;
+  readonly dagId: string;
+  readonly runId: string;
+  readonly detail: object;
+}
+
+export async function audit(db: Db, { who, action, dagId, runId, detail }: AuditRow): Promise<void> {
+  await db.query("insert into app.audit (who, action, dag_id, run_id, detail) values ($1, $2, $3, $4, $5)", [
+    who,
+    action,
+    dagId,
+    runId,
+    storableJson(detail),
+  ]);
+}
+
+/** A closed run goes on from `progress`; true: it has its place among the active runs of its DAG. Idempotent. */
+export async function reopenRun(
+  db: Db,
+  run: number,
+  records: readonly RecordRow[],
+  progress: RunProgress,
+): Promise<{ readonly placed: boolean; readonly undecided: boolean }> {
+  const { rows } = await db.query<{ placed: boolean; undecided: boolean }>(
+    "select * from app.reopen_run($1, $2, $3)",
+    [run, storableJson(withOutputText(records)), storableJson(progress)],
+  );
+  return rows[0]!;
+}
+
+export interface TryKey {
+  readonly run: number;
+  readonly task_id: string;
+  readonly map_index: number;
+  readonly try: number;
+}
+
+/** Their workers stop these tries within a second. */
+export async function stopTries(db: Db, tries: readonly TryKey[]): Promise<void> {
+  await db.query("select app.stop_tries($1)", [JSON.stringify(tries)]);
+}
+
+/** Which tries of these runs are to stop. */
+export async function stopsOf(db: Db, runs: readonly number[]): Promise<readonly TryKey[]> {
+  const { rows } = await db.query<TryKey>(
+    "select run, task_id, map_index, try from app.stop where run = any ($1)",
+    [runs],
+  );
+  return rows;
+}
+
+/** They have ended; and what nobody has taken for a day. */
+export async function forgetStops(db: Db, tries: readonly TryKey[]): Promise<void> {
+  await db.query(
+    `delete from app.stop s using jsonb_to_recordset($1) as t(run bigint, task_id text, map_index integer, try integer)
+     where s.run = t.run and s.task_id = t.task_id and s.map_index = t.map_index and s.try = t.try
+        or s.at < app.now() - interval '1 day'`,
+    [JSON.stringify(tries)],
+  );
 }
 
 /** Temporal has the workflows of these runs: they are running, and the outbox need not start them. */

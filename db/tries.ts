@@ -3,13 +3,7 @@ import type { InputRef } from "../core/inputs.ts";
 import type { TryState } from "../core/states.ts";
 import type { Db } from "./connection.ts";
 import { storableJson, withOutputText } from "./json.ts";
-
-interface TryKey {
-  readonly run: number;
-  readonly task_id: string;
-  readonly map_index: number;
-  readonly try: number;
-}
+import type { TryKey } from "./runs.ts";
 
 export interface StartedRow extends TryKey {
   readonly worker: string;

@@ -5,6 +5,7 @@ import { Client } from "@temporalio/client";
 import { Worker, type NativeConnection } from "@temporalio/worker";
 import type pg from "pg";
 import { Confs } from "../activities/confs.ts";
+import { Stops } from "../activities/stops.ts";
 import { LargeValues } from "../activities/large-values.ts";
 import { createRunActivities } from "../activities/run-activities.ts";
 import { createTaskActivities } from "../activities/run-task.ts";
@@ -114,6 +115,7 @@ export async function startWorker(deps: WorkerDeps, life: Life): Promise<Started
       runner,
       logs: deps.logs,
       values,
+      stops: new Stops(pool, (error) => log.warn({ err: error }, "tries to be stopped could not be read")),
       workerId,
     }),
     ...clockActivities,

@@ -11,8 +11,10 @@ import { planOf } from "../core/plan.ts";
 import { newProgress, type RunProgress } from "../core/progress.ts";
 import { step } from "../core/run.ts";
 import type { RunState, TaskState } from "../core/states.ts";
+import { Commands } from "./commands.ts";
 import { Inbox } from "./inbox.ts";
 import {
+  commandUpdate,
   grantsSignal,
   progressQuery,
   type DagRunInput,
@@ -29,6 +31,7 @@ import { Turns, type OpenRun } from "./turns.ts";
  */
 export async function dagRun(input: DagRunInput): Promise<DagRunResult> {
   const inbox = new Inbox();
+  const commands = new Commands(() => inbox.wake());
   const early: Grant[] = [];
   let turns: Turns | null = null;
   setHandler(grantsSignal, (grants) => {
@@ -36,6 +39,7 @@ export async function dagRun(input: DagRunInput): Promise<DagRunResult> {
     else turns.granted(grants);
   });
   setHandler(progressQuery, () => turns?.progress ?? null);
+  setHandler(commandUpdate, (command) => commands.ask(command));
 
   // A cancel of the workflow asks the bodies to stop; the run then ends in order, its records written.
   let cancelled = false;
@@ -45,30 +49,28 @@ export async function dagRun(input: DagRunInput): Promise<DagRunResult> {
   });
   /** Of the run's own calls: nothing cancels them. */
   const calls = new CancellationScope({ cancellable: false });
-  /** Of its tries and delays: cancelled by the run alone. */
-  const bodies = new CancellationScope({ cancellable: true, parent: calls });
 
-  const ended = await bodies.run(async () => {
-    const opened =
-      input.opened === undefined
-        ? await calls.run(async () => await openItself(input.run))
-        : openedAtStart(input.opened);
-    if ("closed" in opened) return opened;
-    turns = new Turns(input.run, opened, inbox, { bodies, calls });
-    turns.granted(early);
-    while (turns.running) {
-      const filled = inbox.filled();
-      if (filled !== null) await filled;
-      const advance = turns.take();
-      if (advance !== null) turns.granted(await calls.run(() => short.advance(advance)));
+  const ended = await calls.run(async () => {
+    const opened = input.opened === undefined ? await openItself(input.run) : openedAtStart(input.opened);
+    if ("gone" in opened) {
+      for (let asked = commands.take(); asked !== undefined; asked = commands.take())
+        asked.refuse("run_forgotten", "how far this run came is not kept any more: trigger a new one");
+      return opened;
     }
-    const close = turns.close();
-    await calls.run(() => short.closeRun(close));
-    if (!allHandlersFinished()) await condition(allHandlersFinished);
-    return close.progress;
+    const run = (turns = new Turns(input.run, opened, inbox, calls));
+    run.granted(early);
+    do {
+      // Of its tries and delays: cancelled by the run alone, and made anew for one that goes on after its end.
+      const bodies = new CancellationScope({ cancellable: true, parent: calls });
+      await bodies.run(async () => await untilOver(run, bodies, inbox, commands, calls));
+      // A command may have come in while the run was closed; else nothing may be left half answered.
+      if (!commands.waiting && !allHandlersFinished())
+        await condition(() => commands.waiting || allHandlersFinished());
+    } while (commands.waiting);
+    return run.progress;
   });
 
-  if ("closed" in ended) return { state: ended.closed, tasks: {} };
+  if ("gone" in ended) return { state: ended.gone, tasks: {} };
   const tasks = countOf(ended);
   if (cancelled && ended.state === "cancelled") throw new CancelledFailure("the run was cancelled");
   if (ended.state === "failed") {
@@ -81,9 +83,46 @@ export async function dagRun(input: DagRunInput): Promise<DagRunResult> {
   return { state: ended.state, tasks };
 }
 
-async function openItself(run: number): Promise<OpenRun | { readonly closed: RunState }> {
+/** Takes turns until the run is closed, or finds it closed and nothing asked of it. */
+async function untilOver(
+  turns: Turns,
+  bodies: CancellationScope,
+  inbox: Inbox,
+  commands: Commands,
+  calls: CancellationScope,
+): Promise<void> {
+  turns.within(bodies);
+  for (;;) {
+    for (let asked = commands.take(); asked !== undefined; asked = commands.take()) {
+      const reopening = turns.command(asked);
+      if (reopening === null) continue;
+      const placed = await calls.run(() => short.reopenRun(reopening.input));
+      asked.answer(reopening.answer);
+      turns.reopened(placed);
+    }
+    if (!turns.open) return;
+    const stops = turns.takeStops();
+    if (stops !== null) await calls.run(() => short.stopTries(stops));
+    if (turns.isPlacedNow()) await calls.run(() => short.resumeRun(turns.run));
+    const advance = turns.take();
+    if (advance !== null) turns.granted(await calls.run(() => short.advance(advance)));
+    if (!turns.running) {
+      const close = turns.close();
+      await calls.run(() => short.closeRun(close));
+      return;
+    }
+    if (commands.waiting || turns.mustGoOn) continue;
+    const filled = inbox.filled();
+    if (filled !== null) await filled;
+  }
+}
+
+async function openItself(run: number): Promise<OpenRun | { readonly gone: RunState }> {
   const opened = await short.openRun(run);
-  return opened.kind === "closed" ? { closed: opened.state } : begin(opened, opened.grants);
+  if (opened.kind === "gone") return { gone: opened.state };
+  if (opened.progress === null) return begin(opened, opened.grants);
+  const { info, graph, progress, grants } = opened;
+  return { plan: planOf(graph), info, progress, effects: [], grants, isClosed: opened.kind === "closed" };
 }
 
 /** The maker of the run has asked for what the first step asks for already (`client/opening.ts`). */
@@ -98,7 +137,7 @@ function openedAtStart(opened: OpenedAtStart): OpenRun {
 function begin({ info, graph }: Pick<OpenedAtStart, "info" | "graph">, grants: readonly Grant[]): OpenRun {
   const plan = planOf(graph);
   const { progress, effects } = step(plan, newProgress(plan), { kind: "opened" });
-  return { plan, info, progress, effects, grants };
+  return { plan, info, progress, effects, grants, isClosed: false };
 }
 
 function countOf(progress: RunProgress): Record<string, number> {

@@ -10,6 +10,11 @@ export class Inbox {
 
   push(event: RunEvent): void {
     this.#events.push(event);
+    this.wake();
+  }
+
+  /** There is something to look at, though it may not be here. */
+  wake(): void {
     this.#wake?.();
     this.#wake = null;
   }

@@ -1,7 +1,8 @@
 /** Every workflow, signal and query, by name and shape. */
-import { defineQuery, defineSignal } from "@temporalio/workflow";
+import { defineQuery, defineSignal, defineUpdate } from "@temporalio/workflow";
 import type { OpenedAtStart } from "../activities/types.ts";
-import type { RunProgress } from "../core/progress.ts";
+import type { RunCommand } from "../core/run-command.ts";
+import type { CommandAnswer, RunProgress } from "../core/progress.ts";
 import type { RunState } from "../core/states.ts";
 
 export interface DagRunInput {
@@ -25,8 +26,10 @@ export interface GrantMessage {
   readonly try: number;
 }
 
-/** Slots were granted to tries of the run. Repeats are harmless. */
+/** Slots were granted to tries of the run, or (an empty task id) its place to the run itself. Repeats are harmless. */
 export const grantsSignal = defineSignal<[readonly GrantMessage[]]>("grants");
+/** Something is asked of the run; the answer comes once it is sure to happen. A repeat of its id is answered, not redone. */
+export const commandUpdate = defineUpdate<CommandAnswer, [RunCommand]>("command");
 /** Where the run stands. */
 export const progressQuery = defineQuery<RunProgress | null>("progress");
 

@@ -19,6 +19,9 @@ export const short: RunActivities = {
   openRun: (run) => local.openRun(run).catch(orElse(() => patient.openRun(run))),
   advance: (input) => local.advance(input).catch(orElse(() => patient.advance(input))),
   closeRun: (input) => local.closeRun(input).catch(orElse(() => patient.closeRun(input))),
+  reopenRun: (input) => local.reopenRun(input).catch(orElse(() => patient.reopenRun(input))),
+  resumeRun: (run) => local.resumeRun(run).catch(orElse(() => patient.resumeRun(run))),
+  stopTries: (input) => local.stopTries(input).catch(orElse(() => patient.stopTries(input))),
 };
 
 function orElse<T>(then: () => Promise<T>): (error: unknown) => Promise<T> {

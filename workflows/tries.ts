@@ -23,13 +23,6 @@ const { runTask } = proxyActivities<TaskActivities>({ startToCloseTimeout: LONGE
 type StartEffect = Extract<Effect, { kind: "start" }>;
 type WaitEffect = Extract<Effect, { kind: "wait" }>;
 
-export interface Scopes {
-  /** Of the run's tries and delays, in which all of this is made and used: cancelled by the run alone. */
-  readonly bodies: CancellationScope;
-  /** Nothing cancels what runs in it. */
-  readonly calls: CancellationScope;
-}
-
 /**
  * The tries in flight of one run, and the delays between tries. Each end is pushed into the run's inbox. All of it runs
  * in the scope that the run is in, and is never waited for here: each end is its own event.
@@ -39,7 +32,10 @@ export class Tries {
   readonly #info: RunInfo;
   readonly #push: (event: RunEvent) => void;
   readonly #onGranted: (taskIds: readonly string[]) => void;
-  readonly #scopes: Scopes;
+  /** Of the run's tries and delays, in which all of this is used: cancelled by the run alone. */
+  #bodies: CancellationScope | null = null;
+  /** Nothing cancels what runs in it. */
+  readonly #calls: CancellationScope;
   #delays = 0;
 
   /** `onGranted`: tasks whose slots came with the end of a try; told before that end is pushed. */
@@ -48,13 +44,18 @@ export class Tries {
     info: RunInfo,
     push: (event: RunEvent) => void,
     onGranted: (taskIds: readonly string[]) => void,
-    scopes: Scopes,
+    calls: CancellationScope,
   ) {
     this.#plan = plan;
     this.#info = info;
     this.#push = push;
     this.#onGranted = onGranted;
-    this.#scopes = scopes;
+    this.#calls = calls;
+  }
+
+  within(bodies: CancellationScope): void {
+    this.#bodies = bodies;
+    this.#delays = 0;
   }
 
   /** `inputsOf`: where the inputs of a cell come from, as the run stands now. */
@@ -74,12 +75,12 @@ export class Tries {
 
   /** Asks all bodies of the run to stop, but for those of teardowns; their ends follow. No delay is waited for either. */
   stop(): void {
-    this.#scopes.bodies.cancel();
+    this.#bodies?.cancel();
   }
 
   /** What a teardown does is not stopped with the run. */
   #within<T>(task: number, work: () => Promise<T>): Promise<T> {
-    return this.#plan.tasks[task]!.teardown === undefined ? work() : this.#scopes.calls.run(work);
+    return this.#plan.tasks[task]!.teardown === undefined ? work() : this.#calls.run(work);
   }
 
   wait({ task, index, try: number, delayMs }: WaitEffect): void {
@@ -95,7 +96,7 @@ export class Tries {
 
   /** Nothing that still waits may outlive the run. */
   end(): void {
-    if (this.#delays > 0) this.#scopes.bodies.cancel();
+    if (this.#delays > 0) this.#bodies?.cancel();
   }
 
   #runTask(

@@ -1,10 +1,23 @@
-import type { AdvanceInput, CloseInput, Decision, Grant, RunInfo, SlotRequest } from "../activities/types.ts";
+import type { CancellationScope } from "@temporalio/workflow";
+import type {
+  AdvanceInput,
+  CloseInput,
+  Decision,
+  Grant,
+  ReopenInput,
+  RunInfo,
+  SlotRequest,
+  StopInput,
+} from "../activities/types.ts";
 import { inputsOf } from "../core/inputs.ts";
 import type { RunPlan } from "../core/plan.ts";
-import type { Effect, RecordEffect, RunEvent, RunProgress } from "../core/progress.ts";
+import type { RunCell } from "../core/cells.ts";
+import type { AtTry, CommandAnswer, Effect, RecordEffect, RunEvent, RunProgress } from "../core/progress.ts";
+import { command } from "../core/run-command.ts";
 import { step } from "../core/run.ts";
 import type { Inbox } from "./inbox.ts";
-import { Tries, type Scopes } from "./tries.ts";
+import type { AskedCommand } from "./commands.ts";
+import { Tries } from "./tries.ts";
 
 /** A run as it opens: its plan, and where it stands. */
 export interface OpenRun {
@@ -14,6 +27,8 @@ export interface OpenRun {
   /** Of its first step; what they ask for has been asked for. */
   readonly effects: readonly Effect[];
   readonly grants: readonly Grant[];
+  /** It is over, and written down so. */
+  readonly isClosed: boolean;
 }
 
 /**
@@ -25,16 +40,19 @@ const PENDING_LIMIT = 200;
 /** Tries of a run in flight: Temporal refuses a workflow more than 2,000 activities. The others have their slots and wait. */
 const IN_FLIGHT = 1_000;
 
-/** What one look at the inbox asks for. */
+/** What is to be done outside. */
 interface Wanted {
-  readonly requests: SlotRequest[];
+  requests: SlotRequest[];
+  /** Tries that are to stop by hand. */
+  stops: Grant[];
+  /** All that runs is to stop. */
   stop: boolean;
   mustSettle: boolean;
 }
 
 /** The turns of a run: each gives all events to the pure `step` and performs what it says, but for the calls out. */
 export class Turns {
-  readonly #run: number;
+  readonly run: number;
   readonly #plan: RunPlan;
   readonly #inbox: Inbox;
   readonly #tries: Tries;
@@ -44,17 +62,24 @@ export class Turns {
   readonly #starts: StartEffect[] = [];
   #inFlight = 0;
   #pending: Decision[] = [];
+  #wanted: Wanted = nothing();
   #progress: RunProgress;
+  /** Its row: closed, or waiting for its place among the active runs of its DAG, or open. */
+  #row: "closed" | "waiting" | "open";
+  #placed = false;
 
   constructor(
     run: number,
-    { plan, info, progress, effects, grants }: OpenRun,
+    { plan, info, progress, effects, grants, isClosed }: OpenRun,
     inbox: Inbox,
-    scopes: Scopes,
+    calls: CancellationScope,
   ) {
-    this.#run = run;
+    this.run = run;
     this.#plan = plan;
     this.#progress = progress;
+    this.#row = isClosed ? "closed" : "open";
+    // It had begun: what it asked for may be forgotten, and asking again is harmless.
+    if (!isClosed && effects.length === 0) this.#wanted.requests.push(...requestsOf(plan, progress));
     this.#inbox = inbox;
     for (const effect of effects) if (effect.kind === "record") this.#pending.push(decisionOf(plan, effect));
     this.#tries = new Tries(
@@ -64,7 +89,7 @@ export class Turns {
       (taskIds) => {
         for (const taskId of taskIds) this.#ahead.add(plan.positions.get(taskId)!);
       },
-      scopes,
+      calls,
     );
     this.granted(grants);
   }
@@ -77,8 +102,27 @@ export class Turns {
     return this.#progress.state === "running";
   }
 
+  get open(): boolean {
+    return this.#row !== "closed";
+  }
+
+  /** There is something to do though the inbox may be empty. */
+  get mustGoOn(): boolean {
+    return this.#row === "waiting" && this.#placed;
+  }
+
+  /** The scope in which its tries and delays begin from now on. */
+  within(bodies: CancellationScope): void {
+    this.#tries.within(bodies);
+  }
+
   granted(grants: readonly Grant[]): void {
     for (const grant of grants) {
+      if (grant.taskId === "") {
+        this.#placed = true;
+        this.#inbox.wake();
+        continue;
+      }
       const task = this.#plan.positions.get(grant.taskId);
       if (task !== undefined)
         this.#inbox.push({ kind: "granted", task, index: grant.mapIndex, try: grant.try });
@@ -87,7 +131,7 @@ export class Turns {
 
   /** Takes what is in the inbox; answers what must be written down now, or null. */
   take(): AdvanceInput | null {
-    const wanted: Wanted = { requests: [], stop: false, mustSettle: false };
+    const wanted = this.#wanted;
     // It grows while it is read: a task asked for ahead is granted as soon as it is ready.
     const events = this.#inbox.take();
     for (const event of events) {
@@ -99,16 +143,59 @@ export class Turns {
       for (const effect of effects) this.#perform(effect, wanted, events);
     }
     if (wanted.stop) {
+      wanted.stop = false;
       // What was about to begin ends at once, as cancelled.
       this.#start(this.#starts.length);
       this.#tries.stop();
     } else this.#start(IN_FLIGHT - this.#inFlight);
-    if (!this.running) return null;
+    if (!this.running || this.#row !== "open") return null;
     const { requests, mustSettle } = wanted;
     if (requests.length === 0 && !mustSettle && this.#pending.length < PENDING_LIMIT) return null;
+    this.#wanted = nothing();
+    return { run: this.run, decisions: this.#takePending(), requests };
+  }
+
+  #takePending(): Decision[] {
     const decisions = this.#pending;
     this.#pending = [];
-    return { run: this.#run, decisions, requests };
+    return decisions;
+  }
+
+  /** Tries that are to stop by hand, once; or null. */
+  takeStops(): StopInput | null {
+    const { stops } = this.#wanted;
+    if (stops.length === 0) return null;
+    this.#wanted.stops = [];
+    return { run: this.run, tries: stops };
+  }
+
+  /** Performs a command, or refuses it. Of a closed run: what must be written before it is answered. */
+  command(asked: AskedCommand): { readonly input: ReopenInput; readonly answer: CommandAnswer } | null {
+    const done = command(this.#plan, this.#progress, asked.command);
+    if (done.kind === "refused") asked.refuse(done.code, done.message);
+    else if (done.kind === "repeat") asked.answer(done.answer);
+    else {
+      this.#progress = done.progress;
+      for (const effect of done.effects) this.#perform(effect, this.#wanted, []);
+      if (this.#row === "closed") {
+        const input = { run: this.run, decisions: this.#takePending(), progress: done.progress };
+        return { input, answer: done.answer };
+      }
+      asked.answer(done.answer);
+    }
+    return null;
+  }
+
+  /** A closed run is written down as open again. `placed`: it has its place among the active runs of its DAG. */
+  reopened(placed: boolean): void {
+    this.#row = placed ? "open" : "waiting";
+  }
+
+  /** True once: it was told that it has its place, and goes on. */
+  isPlacedNow(): boolean {
+    if (!this.mustGoOn) return false;
+    this.#row = "open";
+    return true;
   }
 
   #start(room: number): void {
@@ -121,9 +208,13 @@ export class Turns {
   /** The run's last words; nothing of it waits any more. */
   close(): CloseInput {
     this.#tries.end();
+    this.#ahead.clear();
+    this.#wanted = nothing();
+    this.#row = "closed";
+    this.#placed = false;
     const { state, ending } = this.#progress;
     const reason = ending?.reason ?? null;
-    return { run: this.#run, decisions: this.#pending, state, reason, progress: this.#progress };
+    return { run: this.run, decisions: this.#takePending(), state, reason, progress: this.#progress };
   }
 
   #perform(effect: Effect, wanted: Wanted, events: RunEvent[]): void {
@@ -132,7 +223,8 @@ export class Turns {
         this.#starts.push(effect);
         return;
       case "stop":
-        wanted.stop = true;
+        if (this.#progress.ending !== null) wanted.stop = true;
+        else wanted.stops.push(grantOf(this.#plan, effect));
         return;
       case "wait":
         this.#tries.wait(effect);
@@ -163,7 +255,6 @@ export class Turns {
 }
 
 type StartEffect = Extract<Effect, { kind: "start" }>;
-type RequestEffect = Extract<Effect, { kind: "request" }>;
 
 /**
  * The worker wrote these itself when the try ended, before Temporal knew of it: the run repeats them with its next
@@ -173,7 +264,26 @@ function isKnownAlready(effect: RecordEffect): boolean {
   return effect.ended !== null && (effect.state === "success" || effect.state === "skipped");
 }
 
-function requestOf(plan: RunPlan, effect: RequestEffect): SlotRequest {
+const nothing = (): Wanted => ({ requests: [], stops: [], stop: false, mustSettle: false });
+
+const grantOf = (plan: RunPlan, { task, index, try: number }: AtTry): Grant => ({
+  taskId: plan.tasks[task]!.id,
+  mapIndex: index,
+  try: number,
+});
+
+/** Of all cells that are queued. */
+function requestsOf(plan: RunPlan, progress: RunProgress): SlotRequest[] {
+  return progress.tasks.flatMap(({ own, instances, count }, task) => {
+    const cells: (readonly [number, RunCell])[] =
+      count === null ? [[-1, own]] : (instances ?? []).slice(0, count).map((cell, index) => [index, cell]);
+    return cells.flatMap(([index, { state, try: number }]) =>
+      state === "queued" ? [requestOf(plan, { task, index, try: number })] : [],
+    );
+  });
+}
+
+function requestOf(plan: RunPlan, effect: AtTry): SlotRequest {
   const task = plan.tasks[effect.task]!;
   return {
     taskId: task.id,

@@ -23,13 +23,24 @@ begin
     where t.state is distinct from excluded.state or t.ended_at is null;
 
   insert into app.cell as c (run, task_id, map_index, state, try, phase, seq, ended_at)
-  select distinct on (r.run, r.task_id, r.map_index) r.run, r.task_id, r.map_index, r.state, r.try, 3, r.seq, app.now()
+  select distinct on (r.run, r.task_id, r.map_index) r.run, r.task_id, r.map_index, r.state, r.try, 3, r.seq,
+         case when r.state <> 'none' then app.now() end
   from jsonb_to_recordset(p) as r(run bigint, seq integer, task_id text, map_index integer, try integer, state text)
   order by r.run, r.task_id, r.map_index, r.seq desc
   on conflict on constraint cell_pkey do update
     set state = excluded.state, try = excluded.try, phase = 3, seq = excluded.seq,
-        ended_at = case when c.try = excluded.try then coalesce(c.ended_at, excluded.ended_at) else excluded.ended_at end
+        ended_at = case when c.try = excluded.try and excluded.state <> 'none' then coalesce(c.ended_at, excluded.ended_at)
+                        else excluded.ended_at end,
+        -- It is to run again: nothing of it has happened yet.
+        queued_at = case when excluded.state <> 'none' then c.queued_at end,
+        started_at = case when excluded.state <> 'none' then c.started_at end
     where excluded.seq > c.seq;
+
+  -- A mapped task that was shown as a whole gives way to its instances.
+  delete from app.cell c
+  using jsonb_to_recordset(p) as r(run bigint, task_id text, map_index integer, state text)
+  where r.state = 'removed' and r.map_index = -1 and c.run = r.run and c.task_id = r.task_id and c.map_index = -1
+    and c.state = 'removed';
 
   -- Also what was asked ahead for a task that now never runs (record_tries).
   delete from app.lease as l

@@ -11,6 +11,8 @@ export interface UntoldGrant {
   readonly run_id: string;
   readonly run_type: RunType;
   readonly logical_at: Date;
+  /** The run had ended before. */
+  readonly is_reopened: boolean;
 }
 
 /** A run is told of its tries' grants once Temporal has it: its own place comes first. */
@@ -34,7 +36,8 @@ export async function takeUntold(db: Db, limit: number, holdMs: number): Promise
        from taken t where l.run = t.run and l.task_id = t.task_id and l.map_index = t.map_index and l.try = t.try
        returning l.run, l.task_id, l.map_index, l.try, l.known
      )
-     select h.run, h.task_id, h.map_index, h.try, d.dag_id, d.run_id, d.run_type, d.logical_at
+     select h.run, h.task_id, h.map_index, h.try, d.dag_id, d.run_id, d.run_type, d.logical_at,
+       d.run_state is not null as is_reopened
      from held h join app.dag_run d on d.run = h.run where not h.known
      order by h.run, h.task_id, h.map_index`,
     [limit, holdMs],

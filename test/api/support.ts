@@ -28,6 +28,11 @@ export function fakeClient(dagIds: readonly string[] = ["sales"]) {
       const workflowId = workflowIdOf(request.dagId, runId);
       return { dagId: request.dagId, run: taken.size, runId, state: "running", workflowId };
     },
+    command: async (request) => {
+      calls.push(["command", request]);
+      check(request.dagId);
+      return { cells: 1 };
+    },
     pause: async (dagId, who, reason) => {
       calls.push(["pause", dagId, who, reason]);
       check(dagId);
