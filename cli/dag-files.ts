@@ -6,7 +6,7 @@ import { DefinitionError, MeridianError, NotFound } from "../core/errors.ts";
 import { didYouMean } from "../core/suggest.ts";
 import { linkPackages } from "../platform/code-folder.ts";
 import type { Config } from "../platform/config.ts";
-import { scan } from "../processor/scan.ts";
+import { scan } from "../processor/dag-files.ts";
 import { loadDags } from "../processor/validate.ts";
 
 /**

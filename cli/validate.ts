@@ -3,36 +3,18 @@ import { dirname, join, relative, resolve, sep } from "node:path";
 import { InvalidArgumentError, type Command } from "commander";
 import { MeridianError, Refused } from "../core/errors.ts";
 import type { Config } from "../platform/config.ts";
+import type { DagFiles } from "../processor/dag-files.ts";
+import { lineOfId } from "../processor/line-of-id.ts";
 import type { FileReport } from "../processor/validate.ts";
+import { type CheckedFile, errorsOf, type Format, FORMATS, print, type Problem, shown } from "./problems.ts";
 
 /** An import that takes longer is felt by whoever saves the file, and by each worker thread. */
 const BUDGET_MS = 5_000;
-const FORMATS = ["text", "json", "annotations"] as const;
-type Format = (typeof FORMATS)[number];
 
 interface Options {
   readonly output: Format;
   readonly budgetMs: number;
   readonly changedSince?: string;
-}
-
-interface Problem {
-  readonly severity: "error" | "warning";
-  /** Stable; match on it. */
-  readonly code: string;
-  readonly message: string;
-  /** Where to look: relative to the working folder. */
-  readonly file: string;
-  readonly line: number | null;
-  readonly column: number | null;
-  readonly stack: string | null;
-}
-
-interface CheckedFile {
-  readonly file: string;
-  readonly dagIds: readonly string[];
-  readonly importMs: number;
-  readonly problems: readonly Problem[];
 }
 
 /** What is to be checked: paths relative to `folder`. */
@@ -41,6 +23,8 @@ interface Scope {
   readonly files: readonly string[];
   /** Which ids they take counts, and nothing else. */
   readonly others: readonly string[];
+  /** Who imports whom. */
+  readonly modules: DagFiles;
 }
 
 export function validateCommand(program: Command): void {
@@ -92,12 +76,15 @@ async function check(paths: readonly string[], options: Options): Promise<readon
   linkPackages(home, project);
   const limits = { timeoutMs: config.importTimeoutMs };
   const others = [...scope.files, ...scope.others];
-  const reports = await validate(files, { folder: scope.folder, home, limits, others });
-  return reports.map((report) => checkedFile(report, scope.folder, options.budgetMs));
+  const { folder } = scope;
+  const nameOf = (path: string) => shown(resolve(folder, path));
+  const reports = await validate(files, { folder, home, limits, others, nameOf });
+  return reports.map((report) => checkedFile(report, scope, options.budgetMs));
 }
 
 async function scopeOf(paths: readonly string[], config: Config): Promise<Scope> {
-  const { mayBeDagFile, scan } = await import("../processor/scan.ts");
+  const { DagFiles, scan } = await import("../processor/dag-files.ts");
+  const { mayBeDagFile } = await import("../processor/scan.ts");
   const dags = resolve(config.dags);
   const targets = (paths.length === 0 ? [dags] : paths).map((path) => resolve(path));
   const found = new Set<string>();
@@ -119,17 +106,17 @@ async function scopeOf(paths: readonly string[], config: Config): Promise<Scope>
   if (found.size === 0) {
     throw new Refused(
       "no_dag_files",
-      `no DAG file below ${targets.map(shown).join(", ")}; a DAG file calls dag(...) and its name ends in .ts, .js or .mjs`,
+      `no DAG file below ${targets.map(shown).join(", ")}; a DAG file imports "meridian", or a module that does, and its name ends in .ts, .js or .mjs`,
     );
   }
-  const files = [...found].sort();
-  const isInside = files.every((file) => file.startsWith(dags + sep));
-  const folder = isInside ? dags : commonFolder(files);
-  return {
-    folder,
-    files: files.map((file) => relative(folder, file)),
-    others: isInside ? await scan(dags) : [],
-  };
+  const absolute = [...found].sort();
+  const isInside = absolute.every((file) => file.startsWith(dags + sep));
+  const folder = isInside ? dags : commonFolder(absolute);
+  const files = absolute.map((file) => relative(folder, file));
+  const modules = new DagFiles(folder);
+  if (isInside) return { folder, files, others: await modules.scan(), modules };
+  await modules.changed(files);
+  return { folder, files, others: [], modules };
 }
 
 /** The nearest folder above all of them. */
@@ -140,7 +127,7 @@ function commonFolder(files: readonly string[]): string {
   return folder;
 }
 
-function checkedFile(report: FileReport, folder: string, budgetMs: number): CheckedFile {
+function checkedFile(report: FileReport, { folder, modules }: Scope, budgetMs: number): CheckedFile {
   const file = shown(resolve(folder, report.path));
   const at = { file, line: null, column: null, stack: null };
   const dagIds = report.graphs.map((graph) => graph.dagId);
@@ -168,58 +155,18 @@ function checkedFile(report: FileReport, folder: string, budgetMs: number): Chec
         "into a task, or give more time by --budget-ms",
     });
   }
-  if (error === null && dagIds.length === 0) {
+  if (error === null && dagIds.length === 0 && !modules.isImported(report.path)) {
     const message = "it defines no DAG: is dag(...) called when the file is loaded?";
     problems.push({ ...at, severity: "warning", code: "no_dag", message });
   }
+  for (const { dagId, tasks } of report.graphs) {
+    if (tasks.length > 0) continue;
+    const message = `dag "${dagId}" has no task, so its runs do nothing; define tasks inside the function given to dag()`;
+    const line = lineOfId(resolve(folder, report.path), dagId) ?? null;
+    problems.push({ ...at, line, severity: "warning", code: "empty_dag", message });
+  }
   return { file, dagIds, importMs: durationMs, problems };
 }
-
-function print(checked: readonly CheckedFile[], output: Format): void {
-  const problems = checked.flatMap((one) => one.problems);
-  if (output === "json") {
-    console.log(JSON.stringify({ ok: errorsOf(checked) === 0, files: checked }, null, 2));
-    return;
-  }
-  for (const problem of problems) console.log(output === "text" ? asText(problem) : asAnnotation(problem));
-  const dags = checked.reduce((sum, one) => sum + one.dagIds.length, 0);
-  const errors = errorsOf(checked);
-  const summary =
-    `${counted(checked.length, "file")}, ${counted(dags, "DAG")}: ` +
-    `${counted(errors, "error")}, ${counted(problems.length - errors, "warning")}`;
-  // Whoever reads annotations reads all of stdout as commands.
-  if (output === "text") console.log(summary);
-  else console.error(summary);
-}
-
-const errorsOf = (checked: readonly CheckedFile[]): number =>
-  checked.flatMap((one) => one.problems).filter(({ severity }) => severity === "error").length;
-
-const counted = (n: number, what: string): string => `${n} ${what}${n === 1 ? "" : "s"}`;
-
-function asText({ severity, code, message, file, line, column }: Problem): string {
-  const place = [file, line, line === null ? null : column].filter((part) => part !== null).join(":");
-  return `${place}  ${severity}  ${message}  (${code})`;
-}
-
-/** https://docs.github.com/actions/reference/workflow-commands-for-github-actions */
-function asAnnotation({ severity, code, message, file, line, column }: Problem): string {
-  const properties = {
-    file,
-    ...(line !== null && { line }),
-    ...(line !== null && column !== null && { col: column }),
-    title: code,
-  };
-  const escaped = (text: string) =>
-    text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
-  const property = (value: string | number) =>
-    escaped(String(value)).replaceAll(":", "%3A").replaceAll(",", "%2C");
-  const list = Object.entries(properties).map(([name, value]) => `${name}=${property(value)}`);
-  return `::${severity} ${list.join(",")}::${escaped(message)}`;
-}
-
-/** As seen from the working folder, with `/`. */
-const shown = (path: string): string => relative("", path).replaceAll("\\", "/") || ".";
 
 function wholeMs(text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text))

@@ -22,22 +22,36 @@ export class Claims {
     return this.#files.has(dagId);
   }
 
-  /** The first id of the file's that another file defines too, as an error; null when there is none. */
-  conflictOf(dagIds: readonly string[], lineOf?: (dagId: string) => number | undefined): FileError | null {
-    for (const id of dagIds) {
-      const files = [...(this.#files.get(id) ?? [])].sort();
-      if (files.length < 2) continue;
-      const line = lineOf?.(id);
-      return {
-        code: DUPLICATE_DAG,
-        ...(line !== undefined && { line }),
-        message:
-          `dag "${id}" is defined by ${files.join(" and ")}: an id belongs to one file; rename or remove all but one. ` +
-          "Until then the version in force stays.",
-      };
+  /** The first of the ids that several files define, and these; null when there is none. */
+  sharedOf(dagIds: readonly string[]): { dagId: string; files: readonly string[] } | null {
+    for (const dagId of dagIds) {
+      const files = [...(this.#files.get(dagId) ?? [])].sort();
+      if (files.length > 1) return { dagId, files };
     }
     return null;
   }
+
+  /** The first id of the file's that another file defines too, as an error; null when there is none. */
+  conflictOf(dagIds: readonly string[], lineOf?: LineOfId): FileError | null {
+    const shared = this.sharedOf(dagIds);
+    if (shared === null) return null;
+    const error = duplicateError(shared.dagId, shared.files, lineOf);
+    return { ...error, message: `${error.message}. Until then the version in force stays.` };
+  }
+}
+
+type LineOfId = (dagId: string) => number | undefined;
+
+/** That these files, as they are named here, share an id. */
+export function duplicateError(dagId: string, files: readonly string[], lineOf?: LineOfId): FileError {
+  const line = lineOf?.(dagId);
+  return {
+    code: DUPLICATE_DAG,
+    ...(line !== undefined && { line }),
+    message:
+      `dag "${dagId}" is defined by ${files.join(" and ")}: an id belongs to one file, and a file that imports another ` +
+      "defines what that one does; rename or remove all but one",
+  };
 }
 
 /**

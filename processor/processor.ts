@@ -5,6 +5,7 @@ import type pg from "pg";
 import { readFiles, readFilesByPath } from "../db/dags/read-files.ts";
 import type { FileRow } from "../db/dags/types.ts";
 import { outdatedDuplicates } from "./claims.ts";
+import { DagFiles } from "./dag-files.ts";
 import type { Surroundings } from "./examine.ts";
 import { lockHashOf } from "./hashes.ts";
 import { makeImportFolder } from "./import-folder.ts";
@@ -12,7 +13,7 @@ import { Importer } from "./importer.ts";
 import { inParallel } from "../core/in-parallel.ts";
 import { lineOfId } from "./line-of-id.ts";
 import { Looker } from "./look.ts";
-import { isFile, mayBeDagFile, mentionsDag, nameIn, scan } from "./scan.ts";
+import { mayBeDagFile, nameIn } from "./scan.ts";
 import { type Stored, storeFindings } from "./store.ts";
 import { StoreQueue } from "./store-queue.ts";
 import { DEFAULT_LIMITS, type ImportLimits } from "./types.ts";
@@ -75,6 +76,7 @@ class FolderProcessor implements Processor {
   #folder: string;
   #importFolder: string;
   #importer: Importer;
+  #dagFiles: DagFiles;
   #looker: Looker;
   #queue: StoreQueue;
   #lockHash: string | null = null;
@@ -91,6 +93,7 @@ class FolderProcessor implements Processor {
     this.#folder = realpathSync(options.folder);
     this.#importFolder = makeImportFolder(options.home);
     this.#importer = new Importer(this.#importFolder, { ...DEFAULT_LIMITS, ...options.limits }, this.#folder);
+    this.#dagFiles = new DagFiles(this.#folder);
     this.#queue = new StoreQueue(options.pool, (stored) => this.#stored(stored), this.#lineOf);
     this.#looker = new Looker(this.#queue, {
       depends: (paths) => this.#watch?.add(paths),
@@ -145,6 +148,7 @@ class FolderProcessor implements Processor {
     if (folder === this.#folder) return;
     this.#folder = folder;
     this.#importer.move(folder);
+    this.#dagFiles = new DagFiles(folder);
     if (this.#watch === undefined || this.#stopped) return;
     await this.#watch.stop();
     this.#watch = await this.#newWatch();
@@ -167,7 +171,7 @@ class FolderProcessor implements Processor {
   async #pass(): Promise<Summary> {
     const startedAt = performance.now();
     await this.#follow();
-    const paths = await scan(this.#folder, new Set(this.#looker.paths));
+    const paths = await this.#dagFiles.scan(this.#looker.paths);
     const lockHash = lockHashOf(this.#folder);
     const all = lockHash !== this.#lockHash;
     this.#lockHash = lockHash;
@@ -195,12 +199,12 @@ class FolderProcessor implements Processor {
     const touched = new Set(this.#looker.dependants(new Set(changed)));
     const known = new Set(this.#looker.paths);
     const gone: string[] = [];
-    for (const file of changed) {
-      const path = nameIn(this.#folder, file);
-      if (!mayBeDagFile(path)) continue;
-      // As the full pass: what was a DAG file is looked at while it is there, whatever it says now.
-      if (known.has(path) ? await isFile(file) : await mentionsDag(file)) touched.add(path);
-      else if (touched.delete(path) || known.has(path)) gone.push(path);
+    const names = changed.map((file) => nameIn(this.#folder, file));
+    const present = new Set(await this.#dagFiles.changed(names, known));
+    for (const path of present) touched.add(path);
+    for (const path of names) {
+      if (!mayBeDagFile(path) || present.has(path)) continue;
+      if (touched.delete(path) || known.has(path)) gone.push(path);
     }
     await this.#lookAgain([...touched], gone);
   }

@@ -1,63 +1,19 @@
-import { readdir, readFile, stat } from "node:fs/promises";
-import { join, relative } from "node:path";
+import { stat } from "node:fs/promises";
+import { relative } from "node:path";
 
 /** Folders never looked into, by the watcher and by the scan alike. */
 export const isLeftOut = (name: string): boolean => name === "node_modules" || name.startsWith(".");
 
-const SOURCE = /\.(?:ts|js|mjs)$/;
-const NOT_A_DAG = /(?:\.d|\.test)\.(?:ts|js|mjs)$/;
+const MODULE = /(?<!\.d)\.[cm]?[jt]sx?$/;
+const DAG_FILE = /(?<!\.d|\.test)\.(?:ts|js|mjs)$/;
+
+const isLookedAt = (path: string): boolean => !path.startsWith("../") && !path.split("/").some(isLeftOut);
+
+/** Whether a file of this name, relative to the DAG folder, may be imported by one that defines DAGs. */
+export const isModule = (path: string): boolean => MODULE.test(path) && isLookedAt(path);
 
 /** Whether a file of this name, relative to the DAG folder, may define DAGs. */
-export function mayBeDagFile(path: string): boolean {
-  const parts = path.split("/");
-  return !parts.some(isLeftOut) && !path.startsWith("../") && SOURCE.test(path) && !NOT_A_DAG.test(path);
-}
-
-/** A cheap look before the dear import: whoever defines a DAG calls something that ends in `dag(`. */
-export async function mentionsDag(absolute: string): Promise<boolean> {
-  try {
-    return /dag\s*[(<]/i.test(await readFile(absolute, "utf8"));
-  } catch {
-    return false;
-  }
-}
-
-/**
- * Every DAG file below `folder`, relative to it with `/`, in order. A `known` one is not read again to see whether it
- * is one. Throws when the folder cannot be read.
- */
-export async function scan(folder: string, known: ReadonlySet<string> = new Set()): Promise<string[]> {
-  const found: string[] = [];
-  const isDagFile = async (path: string) =>
-    mayBeDagFile(path) &&
-    (await isFile(join(folder, path))) &&
-    (known.has(path) || (await mentionsDag(join(folder, path))));
-  await walk(folder, "", isDagFile, found);
-  return found.sort();
-}
-
-async function walk(
-  folder: string,
-  below: string,
-  isDagFile: (path: string) => Promise<boolean>,
-  found: string[],
-): Promise<void> {
-  for (const entry of await readdir(join(folder, below), { withFileTypes: true })) {
-    if (isLeftOut(entry.name)) continue;
-    const path = below === "" ? entry.name : `${below}/${entry.name}`;
-    if (entry.isDirectory()) await walk(folder, path, isDagFile, found);
-    else if (await isDagFile(path)) found.push(path);
-  }
-}
-
-/** Links to files count, links to folders do not: they may lead in a circle. */
-export async function isFile(absolute: string): Promise<boolean> {
-  try {
-    return (await stat(absolute)).isFile();
-  } catch {
-    return false;
-  }
-}
+export const mayBeDagFile = (path: string): boolean => DAG_FILE.test(path) && isLookedAt(path);
 
 /**
  * What changes when any of these files does; cheap, for the rescan. Empty when one may have changed since

@@ -9,7 +9,7 @@ import type { SerialGraph } from "../core/graph.ts";
 import { writeBundle } from "../platform/code-folder.ts";
 import { withoutFolder } from "./beside.ts";
 import { bundleFile } from "./bundle.ts";
-import { Claims } from "./claims.ts";
+import { Claims, duplicateError } from "./claims.ts";
 import { bundleOne, type Examined, importOne, rooted, type Surroundings } from "./examine.ts";
 import { lockHashOf } from "./hashes.ts";
 import { makeImportFolder } from "./import-folder.ts";
@@ -37,6 +37,8 @@ export interface ValidateOptions {
   readonly limits?: Partial<ImportLimits>;
   /** Files that are not reported on; what they define is taken, too. */
   readonly others?: readonly string[];
+  /** How messages name a file; without it by its path as in reports. */
+  readonly nameOf?: (path: string) => string;
 }
 
 /**
@@ -45,7 +47,7 @@ export interface ValidateOptions {
  */
 export async function validate(
   files: readonly string[],
-  { folder, home, limits, others = [] }: ValidateOptions,
+  { folder, home, limits, others = [], nameOf = (path) => path }: ValidateOptions,
 ): Promise<readonly FileReport[]> {
   return await withImportFolder(home, async (importFolder) => {
     const root = realpathSync(folder);
@@ -64,7 +66,7 @@ export async function validate(
     const rest = names(others).filter((path) => !known.has(path));
     const quick = { ...DEFAULT_LIMITS, children: availableParallelism(), ...limits };
     const taken = rest.length === 0 ? [] : await reportAll({ importFolder, root, limits: quick }, rest);
-    return withConflicts(root, reports, taken);
+    return withConflicts(root, reports, taken, nameOf);
   });
 }
 
@@ -107,12 +109,16 @@ function withConflicts(
   root: string,
   reports: readonly FileReport[],
   others: readonly FileReport[],
+  nameOf: (path: string) => string,
 ): readonly FileReport[] {
   const claims = new Claims();
   const idsOf = ({ graphs }: FileReport) => graphs.map((graph) => graph.dagId);
   for (const one of [...reports, ...others]) claims.add(one.path, idsOf(one));
-  const conflictOf = (one: FileReport) =>
-    claims.conflictOf(idsOf(one), (id) => lineOfId(resolve(root, one.path), id));
+  const conflictOf = (one: FileReport) => {
+    const shared = claims.sharedOf(idsOf(one));
+    const lineOf = (id: string) => lineOfId(resolve(root, one.path), id);
+    return shared === null ? null : duplicateError(shared.dagId, shared.files.map(nameOf), lineOf);
+  };
   return reports.map((one) => ({ ...one, error: one.error ?? conflictOf(one) }));
 }
 

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -61,6 +62,24 @@ describe("C1: meridian dags test", () => {
     expect((await test(text, ["--interval", "2026-10-24T05:00:00Z"])).out).toContain(
       "from 2026-10-24T05:00:00.000Z to 2026-10-24T05:00:00.000Z",
     );
+  });
+
+  it("A1: takes a DAG by its id, also one that a factory of another module makes", async () => {
+    const dags = join(folder, "project/dags");
+    mkdirSync(join(dags, "lib"), { recursive: true });
+    writeFileSync(
+      join(dags, "lib/make.ts"),
+      'import { dag, task } from "meridian";\nexport const make = (id: string) => dag(`${id}_made`, {}, () => void task("t", () => 7));\n',
+    );
+    writeFileSync(join(dags, "factory.ts"), 'import { make } from "./lib/make.ts";\nmake("lemon");\n');
+    const command = [join(ROOT, "cli/meridian.mjs"), "dags", "test", "lemon_made"];
+    const env = { PATH: process.env["PATH"], HOME: folder };
+    const { stdout } = await promisify(execFile)(process.execPath, command, {
+      cwd: join(folder, "project"),
+      env,
+    });
+    expect(stdout).toMatch(/success/);
+    expect(stdout).toContain("7");
   });
 
   it("says why a task failed, and where in the author's file alone; an error at import is one of the author's too", async () => {

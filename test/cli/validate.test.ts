@@ -122,6 +122,60 @@ dag("two", {}, () => {
 );
 
 test(
+  "A1, A15: a factory's file is checked and its module is not blamed; a stray task is an error; what does nothing is a warning",
+  { timeout: 60_000 },
+  async () => {
+    place.write(
+      "lib/make.ts",
+      'import { dag, task } from "meridian";\nexport const make = (id: string) => dag(id, {}, () => void task("t", () => 1));\n',
+    );
+    place.write("factory.ts", 'import { make } from "./lib/make.ts";\nexport const one = make("one");\n');
+    place.write("stray.ts", 'import { task } from "meridian";\n\ntask("stray", () => 1);\n');
+    place.write(
+      "unused.ts",
+      'import { task } from "meridian";\nexport const later = () => task("t", () => 1);\n',
+    );
+    place.write("empty.ts", 'import { dag } from "meridian";\n\ndag("nothing_to_do", {}, () => {});\n');
+    const { stdout } = await validate("--output", "json");
+    const { files } = JSON.parse(stdout) as {
+      files: {
+        file: string;
+        dagIds: string[];
+        problems: { severity: string; code: string; line: number }[];
+      }[];
+    };
+    expect(
+      files.map(({ file, dagIds, problems }) => [
+        file,
+        dagIds.join(),
+        ...problems.map(({ severity, code, line }) => `${severity} ${code} ${line}`),
+      ]),
+    ).toEqual([
+      ["dags/empty.ts", "nothing_to_do", "warning empty_dag 3"],
+      ["dags/factory.ts", "one"],
+      ["dags/lib/make.ts", ""],
+      ["dags/stray.ts", "", "error task_outside_dag 3"],
+      ["dags/unused.ts", "", "warning no_dag null"],
+    ]);
+    const alone = await validate("dags/lib/make.ts");
+    expect([alone.code, alone.stdout]).toEqual([0, "1 file, 0 DAGs: 0 errors, 0 warnings\n"]);
+  },
+);
+
+test(
+  "A15, K60: files that share an id are named as the command names them",
+  { timeout: 60_000 },
+  async () => {
+    place.write("team/a.ts", dagText("shared"));
+    place.write("b.ts", dagText("shared"));
+    const { stdout } = await validate("dags/b.ts");
+    expect(stdout).toMatch(
+      /^dags\/b\.ts:2 {2}error {2}dag "shared" is defined by dags\/b\.ts and dags\/team\/a\.ts: .* all but one {2}\(duplicate_dag\)$/m,
+    );
+  },
+);
+
+test(
   "A15: annotations are GitHub's commands, and nothing else on stdout; other folders work",
   { timeout: 60_000 },
   async () => {

@@ -149,3 +149,37 @@ test("B1: while the DAG folder is away, nothing is gone", { timeout: 60_000 }, a
   rig.place.write("mnt/more.ts", dagText("more"));
   await eventually(() => rig.dag("more"), 20_000);
 });
+
+test(
+  "A1, B1: a DAG made by a factory of another module is deployed, by the watcher and by a pass, whichever file comes first",
+  { timeout: 60_000 },
+  async () => {
+    const made = (task: string) =>
+      `import { dag, task } from "meridian";\nexport const make = (id: string) => dag(id, {}, () => void task("${task}", () => 1));\n`;
+    const { log, lines } = makeLog();
+    // Only the watcher: no rescan comes in this time.
+    await rig.processor({ log, rescanMs: 600_000 }).start();
+    rig.place.write("factory.ts", 'import { make } from "./lib/make.ts";\nexport const one = make("one");\n');
+    rig.place.write(
+      "alias.ts",
+      dagText("alias").replace("{ dag,", "{ dag as workflow,").replace("dag(", "workflow("),
+    );
+    rig.place.write("stray.ts", 'import { task } from "meridian";\ntask("stray", () => 1);\n');
+    await eventually(() => rig.dag("alias"));
+    await eventually(() => rig.file("stray.ts"));
+    expect((await rig.file("stray.ts")).error).toMatchObject({ line: 2 });
+    rig.place.write("lib/make.ts", made("t"));
+    await eventually(() => rig.dag("one"));
+    rig.place.write("lib/make.ts", made("u"));
+    await eventually(
+      async () => (await rig.versions()).filter(({ dag_id }) => dag_id === "one").length === 2,
+    );
+    expect(await rig.dag("one")).toMatchObject({ file: "factory.ts" });
+    expect(await eventually(() => rig.file("lib/make.ts"))).toMatchObject({ dag_ids: [], error: null });
+
+    const other = rig.processor();
+    expect(await other.pass(), "finds the same").toMatchObject({ files: 4, failed: 1, gone: 0 });
+    expect(await rig.versions()).toHaveLength(3);
+    expect(lines.filter((line) => line.startsWith("error"))).toEqual([]);
+  },
+);
