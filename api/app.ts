@@ -1,4 +1,5 @@
 import { secureHeaders } from "hono/secure-headers";
+import { commandRoutes } from "./commands.ts";
 import { dagRoutes } from "./dags.ts";
 import type { AppDeps } from "./deps.ts";
 import { onError, problem } from "./errors.ts";
@@ -29,6 +30,7 @@ const apiRoutes = (deps: AppDeps) =>
     .route("/api/v1", dagRoutes(deps))
     .route("/api/v1", gridRoutes(deps))
     .route("/api/v1", runRoutes(deps))
+    .route("/api/v1", commandRoutes(deps))
     .route("/api/v1", tryRoutes(deps))
     .route("/api/v1", logStreamRoutes(deps))
     .route("/api/v1", eventRoutes(deps))

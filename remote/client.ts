@@ -27,6 +27,7 @@ import type {
   VersionDiff,
   VersionList,
 } from "../api/contracts.ts";
+import type { CommandDone } from "../api/contracts-commands.ts";
 import type { RunState, RunType } from "../core/states.ts";
 import {
   type CallOptions,
@@ -257,6 +258,7 @@ const runCalls = (http: Http, events: ReturnType<typeof eventsOf>) => {
         (page) => ({ items: page.runs, next: page.before }),
       );
     },
+    ...commandCalls(http),
     /** The run once it has ended, however it ended. */
     wait: async (dagId: string, runId: string, options: WaitOptions = {}): Promise<RunDetail> =>
       await waitForRun(
@@ -265,6 +267,53 @@ const runCalls = (http: Http, events: ReturnType<typeof eventsOf>) => {
         { dagId, runId },
         options,
       ),
+  };
+};
+
+/** Which cells of a run; tasks and groups left out: the whole run. */
+export interface CellSelection {
+  readonly tasks?: readonly { readonly taskId: string; readonly mapIndex?: number | undefined }[] | undefined;
+  /** All tasks of these groups. */
+  readonly groups?: readonly string[] | undefined;
+  /** What they wait for, too. */
+  readonly upstream?: boolean | undefined;
+  /** What waits for them, too. */
+  readonly downstream?: boolean | undefined;
+  /** Of all that, only what failed or could not run. */
+  readonly onlyFailed?: boolean | undefined;
+  /** Only say what it would be. */
+  readonly dryRun?: boolean | undefined;
+}
+
+/** Each is sure to happen once it is answered; an ApiError of kind `conflict` says what stands against it. */
+const commandCalls = (http: Http) => {
+  const send = async (dagId: string, runId: string, what: string, body: object, call: ChangeOptions) =>
+    await http.json<CommandDone>(`${pathOf("dags", dagId, "runs", runId)}/${what}`, {
+      ...call,
+      method: "POST",
+      body,
+    });
+  return {
+    /** Runs tasks again, while the run goes on or after its end. */
+    clear: async (dagId: string, runId: string, cells: CellSelection = {}, call: ChangeOptions = {}) =>
+      await send(dagId, runId, "clear", cells, call),
+    /** Counts tasks as success, failed or skipped; what runs of them is stopped. */
+    mark: async (
+      dagId: string,
+      runId: string,
+      as: "success" | "failed" | "skipped",
+      cells: CellSelection = {},
+      call: ChangeOptions = {},
+    ) => await send(dagId, runId, "mark", { as, ...cells }, call),
+    /** Ends a run before its time; teardowns whose setups succeeded still run. */
+    end: async (
+      dagId: string,
+      runId: string,
+      more: ChangeOptions & { readonly as: "cancelled" | "failed"; readonly reason?: string | undefined },
+    ) => {
+      const { as, reason, ...call } = more;
+      return await send(dagId, runId, "end", { as, ...(reason !== undefined && { reason }) }, call);
+    },
   };
 };
 

@@ -6,7 +6,16 @@
  */
 export { createClient } from "./client.ts";
 export { ApiError } from "./errors.ts";
-export type { Client, DagFilter, FileFilter, LiveEvent, RunFilter, TriggerOptions, TryOf } from "./client.ts";
+export type {
+  CellSelection,
+  Client,
+  DagFilter,
+  FileFilter,
+  LiveEvent,
+  RunFilter,
+  TriggerOptions,
+  TryOf,
+} from "./client.ts";
 export type { ProblemDetails } from "./errors.ts";
 export type { CallOptions, ChangeOptions, ConnectOptions, StreamOptions } from "./http.ts";
 export type { Pages } from "./pages.ts";

@@ -1,0 +1,143 @@
+import { randomUUID } from "node:crypto";
+import { createRoute, type z } from "@hono/zod-openapi";
+import { NotFound } from "../core/errors.ts";
+import type { SerialGraph } from "../core/graph.ts";
+import { planOf } from "../core/plan.ts";
+import type { RunCommand } from "../core/run-command.ts";
+import { select, stateOf, type Selection } from "../core/selection.ts";
+import { progressOf } from "../core/shown-progress.ts";
+import { readGraph } from "../db/read/dags.ts";
+import { readCells } from "../db/read/runs.ts";
+import { ClearBody, CommandDone, EndBody, MarkBody } from "./contracts-commands.ts";
+import type { AppDeps } from "./deps.ts";
+import { newRoutes, RunPath } from "./requests.ts";
+import { findRun } from "./runs.ts";
+import { json, shapeCell } from "./shape.ts";
+
+const bodyOf = <T extends z.ZodType>(schema: T) => ({
+  params: RunPath,
+  body: { content: { "application/json": { schema } } },
+});
+const responses = { 200: json(CommandDone, "It is sure to happen, or would be with a dry run") };
+
+const clearRun = createRoute({
+  method: "post",
+  path: "/dags/{dagId}/runs/{runId}/clear",
+  summary: "Run tasks again, while the run goes on or after its end. 409 says what stands against it",
+  request: bodyOf(ClearBody),
+  responses,
+});
+const markRun = createRoute({
+  method: "post",
+  path: "/dags/{dagId}/runs/{runId}/mark",
+  summary: "Count tasks as success, failed or skipped; what runs of them is stopped",
+  request: bodyOf(MarkBody),
+  responses,
+});
+const endRun = createRoute({
+  method: "post",
+  path: "/dags/{dagId}/runs/{runId}/end",
+  summary: "End a run before its time; teardowns whose setups succeeded still run",
+  request: bodyOf(EndBody),
+  responses,
+});
+
+type Asked = RunCommand extends infer C ? (C extends RunCommand ? Omit<C, "id"> : never) : never;
+
+export const commandRoutes = (deps: AppDeps) => {
+  const db = deps.db;
+
+  async function graphOf(dagId: string, runId: string) {
+    const row = await findRun(db, dagId, runId);
+    const graph = await readGraph(db, row.version);
+    if (graph === null)
+      throw new NotFound("no_version", `the version of run "${runId}" is not stored any more`);
+    return { row, graph };
+  }
+
+  /** What a selection would change, as the run is shown now. */
+  async function preview(
+    dagId: string,
+    runId: string,
+    body: z.infer<typeof ClearBody>,
+  ): Promise<CommandDone> {
+    const { row, graph } = await graphOf(dagId, runId);
+    const plan = planOf(graph);
+    const progress = progressOf(plan, (await readCells(db, row.run)).map(shapeCell));
+    const found = select(plan, progress, selectionOf(graph, body));
+    if (found.kind === "unknown")
+      throw new NotFound("no_task", `run "${runId}" has no task "${found.taskId}"`);
+    const cells = found.cells
+      .filter((at) => stateOf(progress, at) !== "none")
+      .map((at) => {
+        const { own, instances } = progress.tasks[at.task]!;
+        const cell = at.index < 0 ? own : instances![at.index]!;
+        return { taskId: plan.tasks[at.task]!.id, mapIndex: at.index, state: cell.state, try: cell.try };
+      });
+    return { dagId, runId, dryRun: true, changed: cells.length, cells };
+  }
+
+  async function perform(
+    dagId: string,
+    runId: string,
+    asked: Asked,
+    by: { readonly who: string; readonly id: string | undefined },
+  ): Promise<CommandDone> {
+    const command = { id: by.id ?? randomUUID(), ...asked } as RunCommand;
+    const { cells: changed } = await deps.client.command({ dagId, runId, command, who: by.who });
+    return { dagId, runId, dryRun: false, changed, cells: [] };
+  }
+
+  async function selected(dagId: string, runId: string, body: z.infer<typeof ClearBody>): Promise<Selection> {
+    const isPlain = body.groups === undefined || body.groups.length === 0;
+    return selectionOf(isPlain ? null : (await graphOf(dagId, runId)).graph, body);
+  }
+
+  return newRoutes()
+    .openapi(clearRun, async (c) => {
+      const { dagId, runId } = c.req.valid("param");
+      const body = c.req.valid("json");
+      if (body.dryRun === true) return c.json(await preview(dagId, runId, body), 200);
+      const selection = await selected(dagId, runId, body);
+      const by = { who: c.get("who"), id: c.get("claim")?.key };
+      return c.json(await perform(dagId, runId, { kind: "clear", selection }, by), 200);
+    })
+    .openapi(markRun, async (c) => {
+      const { dagId, runId } = c.req.valid("param");
+      const { as, ...body } = c.req.valid("json");
+      if (body.dryRun === true) return c.json(await preview(dagId, runId, body), 200);
+      const selection = await selected(dagId, runId, body);
+      const by = { who: c.get("who"), id: c.get("claim")?.key };
+      return c.json(await perform(dagId, runId, { kind: "mark", as, selection }, by), 200);
+    })
+    .openapi(endRun, async (c) => {
+      const { dagId, runId } = c.req.valid("param");
+      const { as, reason } = c.req.valid("json");
+      const by = { who: c.get("who"), id: c.get("claim")?.key };
+      const why = reason ?? `${as} by ${by.who}`;
+      return c.json(await perform(dagId, runId, { kind: "end", as, reason: why }, by), 200);
+    });
+};
+
+/** Groups as the tasks in them, at any depth. */
+function selectionOf(graph: SerialGraph | null, body: z.infer<typeof ClearBody>): Selection {
+  const { tasks = [], groups = [], upstream = false, downstream = false, onlyFailed = false } = body;
+  const inside = groups.flatMap((groupId) => tasksIn(graph!, groupId));
+  return {
+    tasks: [
+      ...tasks.map(({ taskId, mapIndex }) => ({ taskId, ...(mapIndex !== undefined && { mapIndex }) })),
+      ...inside.map((taskId) => ({ taskId })),
+    ],
+    upstream,
+    downstream,
+    onlyFailed,
+  };
+}
+
+function tasksIn(graph: SerialGraph, groupId: string): string[] {
+  const position = graph.groups.findIndex(({ id }) => id === groupId);
+  if (position < 0) throw new NotFound("no_group", `the run's version has no group "${groupId}"`);
+  const isInside = (group: number | null): boolean =>
+    group !== null && (group === position || isInside(graph.groups[group]!.parent));
+  return graph.tasks.filter(({ group }) => isInside(group)).map(({ id }) => id);
+}

@@ -1,0 +1,45 @@
+/** What is asked of runs, and what is answered. */
+import { z } from "@hono/zod-openapi";
+import { ID_RULE, isId } from "../core/ids.ts";
+import { TASK_STATES } from "../core/states.ts";
+
+const id = z.string().refine(isId, { error: `expected ${ID_RULE}` });
+const reason = z.string().max(500);
+
+/** Which cells of a run are meant. */
+const selection = {
+  tasks: z
+    .array(z.strictObject({ taskId: id, mapIndex: z.int().min(0).max(1_000_000).optional() }))
+    .max(5_000)
+    .optional()
+    .openapi({ description: "With groups left out too: the whole run" }),
+  groups: z.array(id).max(1_000).optional().openapi({ description: "All tasks of these groups" }),
+  upstream: z.boolean().optional().openapi({ description: "What they wait for, too" }),
+  downstream: z.boolean().optional().openapi({ description: "What waits for them, too" }),
+  onlyFailed: z
+    .boolean()
+    .optional()
+    .openapi({ description: "Of all that, only what failed or could not run" }),
+  dryRun: z.boolean().optional().openapi({ description: "Only say what it would be" }),
+};
+
+export const ClearBody = z.strictObject(selection).openapi("ClearRequest");
+export const MarkBody = z
+  .strictObject({ as: z.enum(["success", "failed", "skipped"]), ...selection })
+  .openapi("MarkRequest");
+export const EndBody = z
+  .strictObject({ as: z.enum(["cancelled", "failed"]), reason: reason.optional() })
+  .openapi("EndRequest");
+
+export const CommandDone = z
+  .object({
+    dagId: z.string(),
+    runId: z.string(),
+    dryRun: z.boolean(),
+    changed: z.int().openapi({ description: "How many cells it changes" }),
+    cells: z
+      .array(z.object({ taskId: z.string(), mapIndex: z.int(), state: z.enum(TASK_STATES), try: z.int() }))
+      .openapi({ description: "As they were before; only of a dry run" }),
+  })
+  .openapi("CommandDone");
+export type CommandDone = z.infer<typeof CommandDone>;

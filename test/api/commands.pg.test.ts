@@ -1,0 +1,132 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { CommandDone } from "../../api/contracts-commands.ts";
+import { serialTask } from "../support/serial.ts";
+import { insertCell, insertDag, insertRun } from "./rows.ts";
+import { fakeClient, post, problemOf, testApp, type TestApp } from "./support.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+
+let database: TestDatabase;
+let app: TestApp;
+const fake = fakeClient(["sales"]);
+const RUN = "/dags/sales/runs/2026-05-09T00-00-00Z";
+
+beforeAll(async () => {
+  database = await createTestDatabase("api");
+  app = testApp({ db: database.pool, client: fake.client });
+  await insertDag(database.pool, "sales", {
+    tasks: [
+      serialTask("list"),
+      serialTask("load", [0], { map: 0, items: { item: "item" } }),
+      serialTask("sum", [1]),
+    ],
+  });
+  const run = await insertRun(database.pool, "sales", "2026-05-09T00:00:00Z", { state: "failed" });
+  await insertCell(database.pool, run, "list", "success");
+  await insertCell(database.pool, run, "load", "success", { mapIndex: 0 });
+  await insertCell(database.pool, run, "load", "failed", { mapIndex: 1, try: 3 });
+  await insertCell(database.pool, run, "load", "removed", { mapIndex: 2 });
+  await insertCell(database.pool, run, "sum", "upstream_failed", { try: 0 });
+});
+afterAll(() => database.drop());
+
+const send = async (path: string, body: unknown): Promise<CommandDone> => {
+  const response = await post(app, `${RUN}/${path}`, body);
+  expect(response.status).toBe(200);
+  return CommandDone.parse(await response.json());
+};
+const named = ({ cells }: CommandDone) =>
+  cells.map((cell) => [cell.taskId, cell.mapIndex, cell.state, cell.try]);
+
+describe("B9: commands to runs", () => {
+  test("B9: a dry run says which cells it would be, and asks nobody", async () => {
+    const before = fake.calls.length;
+    const all = await send("clear", { dryRun: true });
+    expect(named(all)).toEqual([
+      ["list", -1, "success", 1],
+      ["load", 0, "success", 1],
+      ["load", 1, "failed", 3],
+      ["sum", -1, "upstream_failed", 0],
+    ]);
+    const failed = await send("clear", { dryRun: true, onlyFailed: true });
+    expect(named(failed).map(([id, index]) => [id, index])).toEqual([
+      ["load", 1],
+      ["sum", -1],
+    ]);
+    const one = await send("clear", {
+      dryRun: true,
+      tasks: [{ taskId: "load", mapIndex: 1 }],
+      downstream: true,
+    });
+    expect(named(one).map(([id, index]) => [id, index])).toEqual([
+      ["load", 1],
+      ["sum", -1],
+    ]);
+    const up = await send("mark", {
+      dryRun: true,
+      as: "success",
+      tasks: [{ taskId: "sum" }],
+      upstream: true,
+    });
+    expect(up).toMatchObject({ dryRun: true, changed: 4 });
+    expect(fake.calls).toHaveLength(before);
+  });
+
+  test("B9: what is asked goes to the run, with who asks", async () => {
+    expect(await send("clear", { tasks: [{ taskId: "load" }], downstream: true })).toEqual({
+      dagId: "sales",
+      runId: "2026-05-09T00-00-00Z",
+      dryRun: false,
+      changed: 1,
+      cells: [],
+    });
+    await send("mark", { as: "failed", tasks: [{ taskId: "list" }] });
+    await send("end", { as: "cancelled" });
+    const asked = fake.calls.slice(-3).map(([kind, request]) => [kind, request]);
+    expect(asked).toMatchObject([
+      [
+        "command",
+        {
+          dagId: "sales",
+          runId: "2026-05-09T00-00-00Z",
+          command: {
+            kind: "clear",
+            selection: { tasks: [{ taskId: "load" }], downstream: true, upstream: false },
+          },
+        },
+      ],
+      ["command", { command: { kind: "mark", as: "failed" } }],
+      [
+        "command",
+        {
+          command: {
+            kind: "end",
+            as: "cancelled",
+            reason: expect.stringContaining("cancelled by") as string,
+          },
+        },
+      ],
+    ]);
+  });
+
+  test.each([
+    ["clear", { tasks: [{ taskId: "../x" }] }],
+    ["clear", { tasks: [{ taskId: "a", mapIndex: -1 }] }],
+    ["clear", { everything: true }],
+    ["mark", { as: "running" }],
+    ["mark", {}],
+    ["end", { as: "success" }],
+  ])("a body that does not fit is refused: %s %j", async (path, body) => {
+    await problemOf(await post(app, `${RUN}/${path}`, body), 400);
+  });
+
+  test("what is not there is told as such", async () => {
+    const unknown = await problemOf(
+      await post(app, `${RUN}/clear`, { dryRun: true, tasks: [{ taskId: "lod" }] }),
+      404,
+    );
+    expect(unknown).toMatchObject({ code: "no_task" });
+    const group = await problemOf(await post(app, `${RUN}/clear`, { groups: ["g"] }), 404);
+    expect(group).toMatchObject({ code: "no_group" });
+    await problemOf(await post(app, "/dags/sales/runs/2026-05-10T00-00-00Z/clear", { dryRun: true }), 404);
+  });
+});
