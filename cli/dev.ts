@@ -77,7 +77,10 @@ function speaker({ db, folder, log, print }: Surroundings) {
   let watching = false;
   const say = (text: string): void => print(`${timeText()}  ${text}`);
   const attempt = (action: () => Promise<void>): void =>
-    void action().catch((error: unknown) => log.error({ err: error }, "what a save did could not be told"));
+    void action().catch((error: unknown) => {
+      // The database goes with the product: what it answers after the end is nobody's.
+      if (!ended) log.error({ err: error }, "what a save did could not be told");
+    });
 
   const tellError = async (path: string): Promise<void> => {
     const [row] = await readFilesByPath(db, [path]);
@@ -92,6 +95,7 @@ function speaker({ db, folder, log, print }: Surroundings) {
     try {
       while (broken.size > 0 && !ended) {
         await sleep(MENDED_MS, undefined, { ref: false });
+        if (ended) return;
         const rows = new Map((await readFilesByPath(db, [...broken])).map((row) => [row.path, row]));
         for (const path of broken) {
           const row = rows.get(path);

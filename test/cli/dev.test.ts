@@ -65,6 +65,27 @@ describe.each([
     voice.end();
   });
 
+  it.each([
+    ["is an error while the product runs", false, 1],
+    ["is none once it has been stopped", true, 0],
+  ])("a database that ends under a question %s", async (_case, isStopped, errors) => {
+    let refuse = (_error: Error): void => {};
+    const query = vi.fn(async () => await new Promise<never>((_resolve, reject) => (refuse = reject)));
+    const error = vi.fn();
+    const voice = create({
+      db: { query } as unknown as Db,
+      folder,
+      log: { ...quiet, error },
+      print: () => {},
+    });
+    voice.log.warn({ path: "hello.ts", code: "bad_option" }, "hello.ts: retries is -1");
+    await vi.waitFor(() => expect(query).toHaveBeenCalled());
+    if (isStopped) voice.end();
+    refuse(new Error("Cannot use a pool after calling end on the pool"));
+    await new Promise(setImmediate);
+    expect(error).toHaveBeenCalledTimes(errors);
+  });
+
   it("DAGs that go, one or several", () => {
     const { voice, said } = speaking(create);
     voice.log.info({ gone: ["early"] }, "");
