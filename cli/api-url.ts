@@ -3,6 +3,7 @@ import { join, resolve } from "node:path";
 import { NotFound } from "../core/errors.ts";
 import type { Config } from "../platform/config.ts";
 import { processStart } from "../platform/embedded/process.ts";
+import { startCall } from "./call.ts";
 
 interface Remembered {
   readonly url: string;
@@ -32,7 +33,7 @@ export function runningApi(home: string): string {
   if (found !== null && isAlive(found.pid)) return found.url;
   throw new NotFound(
     "no_api",
-    `no API runs from the data folder ${resolve(home)}: start one (\`npm start\`), or name one by --url, --profile, MERIDIAN_API_URL, or its folder by MERIDIAN_HOME`,
+    `no API runs from the data folder ${resolve(home)}: start one (\`${startCall()}\`), or name one by --url, --profile, MERIDIAN_API_URL, or its folder by MERIDIAN_HOME`,
   );
 }
 

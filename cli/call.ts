@@ -8,3 +8,9 @@ export function called(words: string, env: Env = process.env): string {
   const byScript = env["npm_package_name"] === "meridian" && env["npm_lifecycle_event"] === "meridian";
   return byScript ? `npm run meridian -- ${words}` : `meridian ${words}`;
 }
+
+/** How the whole product is started here: `npm start` is of the clone, a project that has the package has no such script. */
+export function startCall(env: Env = process.env, code = import.meta.url): string {
+  const byPackage = /[\\/]node_modules[\\/]/.test(code) || called("", env).startsWith("npx ");
+  return byPackage ? "npx meridian start" : "npm start";
+}

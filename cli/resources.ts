@@ -10,6 +10,7 @@ import { createLocalLogStore } from "../platform/logs/local.ts";
 import type { LogStore } from "../platform/logs/store.ts";
 import { checkDatabase, createPool } from "../platform/pg.ts";
 import { connectClient } from "../platform/temporal.ts";
+import { startCall } from "./call.ts";
 
 /** No statement of ours takes long, but for migrations: those wait as long as they must. */
 const QUERY_TIMEOUT_MS = 60_000;
@@ -26,7 +27,7 @@ export async function openPool(
   if (url === undefined) {
     throw new Refused(
       "no_database_url",
-      "DATABASE_URL is not set: name the PostgreSQL database of Meridian, or use `npm start`, which brings its own",
+      `DATABASE_URL is not set: name the PostgreSQL database of Meridian, or use \`${startCall()}\`, which brings its own`,
     );
   }
   const pool = createPool(
@@ -65,7 +66,7 @@ export function checkAddresses(config: Config): void {
   if (config.databaseUrl !== undefined || config.temporalAddress !== undefined) return;
   throw new Refused(
     "no_addresses",
-    "DATABASE_URL and TEMPORAL_ADDRESS are not set: name the PostgreSQL database of Meridian and the Temporal server (host:port), or use `npm start`, which brings its own",
+    `DATABASE_URL and TEMPORAL_ADDRESS are not set: name the PostgreSQL database of Meridian and the Temporal server (host:port), or use \`${startCall()}\`, which brings its own`,
   );
 }
 
@@ -73,7 +74,7 @@ export function temporalAddress(config: Config): string {
   if (config.temporalAddress !== undefined) return config.temporalAddress;
   throw new Refused(
     "no_temporal_address",
-    "TEMPORAL_ADDRESS is not set: name the Temporal server (host:port), or use `npm start`, which brings its own",
+    `TEMPORAL_ADDRESS is not set: name the Temporal server (host:port), or use \`${startCall()}\`, which brings its own`,
   );
 }
 

@@ -35,6 +35,7 @@ describe("C1: where commands find the API", () => {
   it("where none runs, that is said, and nobody else is asked", () => {
     const none = expect.objectContaining({ code: "no_api", message: expect.stringContaining(home) });
     expect(() => runningApi(home)).toThrow(none);
+    expect(() => runningApi(home)).toThrow("start one (`npm start`), or name one");
     writeFileSync(file(), JSON.stringify({ url: "http://127.0.0.1:1", pid: GONE }));
     expect(() => runningApi(home)).toThrow(none);
     writeFileSync(file(), "http://127.0.0.1:1\n");

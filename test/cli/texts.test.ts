@@ -7,7 +7,7 @@ import { z } from "zod";
 import { diffSources } from "../../api/source-diff.ts";
 import type { Graph, RunDetail, VersionDiff } from "../../api/contracts.ts";
 import { dag } from "../../authoring/index.ts";
-import { called } from "../../cli/call.ts";
+import { called, startCall } from "../../cli/call.ts";
 import { diffLines } from "../../cli/diff-text.ts";
 import { printRun } from "../../cli/run-text.ts";
 import { paramsOf } from "../../cli/params-text.ts";
@@ -40,6 +40,17 @@ describe("F6: hints can be typed as they stand", () => {
     ],
     ["by its name", {}, "meridian runs list"],
   ] as const)("%s", ([, env, text]) => expect(called("runs list", env)).toBe(text));
+
+  it.for([
+    ["of the clone", {}, "file:///home/me/meridian/cli/call.ts", "npm start"],
+    ["of the package", {}, "file:///home/me/mine/node_modules/meridian/cli/call.ts", "npx meridian start"],
+    [
+      "by npx",
+      { npm_lifecycle_event: "npx", npm_lifecycle_script: "meridian" },
+      "file:///home/me/meridian/cli/call.ts",
+      "npx meridian start",
+    ],
+  ] as const)("the start %s", ([, env, code, text]) => expect(startCall(env, code)).toBe(text));
 });
 
 describe("F10: dags diff", () => {
