@@ -8,6 +8,7 @@ import { fileCommands } from "./files.ts";
 import { optionsLast } from "./option-order.ts";
 import { poolCommands } from "./pools.ts";
 import { profileCommands } from "./profile.ts";
+import { addRunCommands } from "./commands.ts";
 import { runCommands } from "./runs.ts";
 import { taskCommands } from "./tasks.ts";
 import { validateCommand } from "./validate.ts";
@@ -91,7 +92,7 @@ Commands that talk to a server take --profile, --url, or the product that runs f
     .action(async () => await (await processes()).migrateDatabase(await config()));
   dagCommands(program);
   taskCommands(program);
-  runCommands(program);
+  addRunCommands(runCommands(program));
   poolCommands(program);
   fileCommands(program);
   profileCommands(program);

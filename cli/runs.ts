@@ -125,8 +125,8 @@ export const ofTask = (command: Command): Command =>
     .argument("[run]", RUN_ARGUMENT);
 
 /** `meridian runs …` */
-export function runCommands(program: Command): void {
-  const runs = program.command("runs").description("runs: list, show, wait");
+export function runCommands(program: Command): Command {
+  const runs = program.command("runs").description("runs: list, show, wait, end");
   withRunFilter(runs.command("list").argument("[dag]", "of this DAG; default: of all"))
     .description("runs, newest first")
     .addHelpText(
@@ -165,4 +165,5 @@ export function runCommands(program: Command): void {
         await waitAndEnd(client, dagId, await runIdOf(client, dagId, text), options);
       },
     );
+  return runs;
 }

@@ -3,6 +3,7 @@ import type { GraphTask } from "../api/contracts.ts";
 import { NotFound } from "../core/errors.ts";
 import { didYouMean } from "../core/suggest.ts";
 import { called } from "./call.ts";
+import { addTaskCommands } from "./commands.ts";
 import { connect, withServer, type ServerOptions } from "./connect.ts";
 import { addTasksLocal } from "./local.ts";
 import { addLogs } from "./logs.ts";
@@ -38,7 +39,7 @@ const CELLS = cellTable(new Map());
 export function taskCommands(program: Command): void {
   const tasks = program
     .command("tasks")
-    .description("tasks: list, states, logs, outputs, why one waits, test, render");
+    .description("tasks: list, states, logs, outputs, why one waits, clear, mark, test, render");
   withServer(withTable(tasks.command("list <dag>"), TASKS))
     .description("the tasks of a DAG, in the order they are defined")
     .addHelpText("after", "\nExample:\n  meridian tasks list sales_daily --columns taskId,pool,retries")
@@ -59,6 +60,7 @@ export function taskCommands(program: Command): void {
   addFailedDeps(tasks);
   addLogs(tasks);
   addOutput(tasks);
+  addTaskCommands(tasks);
   addTasksLocal(tasks);
 }
 

@@ -71,7 +71,7 @@ function eventOf(plan: RunPlan, progress: RunProgress, asked: RunCommand): Found
   if (cells.length === 0) {
     const message =
       asked.kind === "clear"
-        ? "none of these tasks has begun in this run, so there is nothing to clear"
+        ? "nothing to clear: none of these tasks has begun, or is in such a state"
         : `all of these tasks are ${asked.as} already`;
     return { code: "nothing_to_do", message };
   }

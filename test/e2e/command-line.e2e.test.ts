@@ -200,6 +200,31 @@ describe("F6: the command line beside the running product", { timeout: 180_000 }
     expect(none.stderr).toMatch(/^error: .*only one that succeeded has an output$/m);
   });
 
+  it("B9 F6: tasks are cleared and marked after the run's end, a run is ended; a dry run says which it would be", async () => {
+    const day = "2026-01-03";
+    const dry = await run("tasks", "clear", "hello", day, "--task", "numbers", "--downstream", "--dry-run");
+    expect([dry.code, dry.stdout]).toEqual([0, expect.stringMatching(/^numbers +- +success +1$/m)]);
+    expect(dry.stdout).toContain("tasks of hello 2026-01-03T00-00-00Z would be run again\n");
+    const unnamed = await run("tasks", "clear", "hello", day);
+    expect([unnamed.code, unnamed.stderr]).toEqual([
+      2,
+      expect.stringContaining("name the tasks: --task, --group, --only-failed, or --all"),
+    ]);
+    expect(await json("tasks", "clear", "hello", day, "--task", "numbers")).toMatchObject({ changed: 1 });
+    expect((await run("runs", "wait", "hello", day)).code).toBe(0);
+    const shown = await run("runs", "show", "hello", day);
+    expect(shown.stdout).toMatch(/^numbers +success +2 /m);
+    const nothing = await run("tasks", "clear", "hello", day, "--only-failed");
+    expect(nothing.code).toBe(4);
+    expect(nothing.stderr).toContain("nothing to clear");
+    expect(await json("tasks", "mark", "hello", day, "-t", "report", "--as", "failed")).toMatchObject({
+      changed: 1,
+    });
+    expect((await run("runs", "wait", "hello", day)).code).toBe(1);
+    const over = await run("runs", "end", "hello", day);
+    expect([over.code, over.stderr]).toEqual([4, expect.stringContaining("is over already")]);
+  });
+
   it("versions and their difference", async () => {
     product.write("trouble.ts", TROUBLE.replace("retries: 1", "retries: 3"));
     await until(async () =>

@@ -1,0 +1,136 @@
+/** What is asked of runs: tasks cleared and marked, runs ended. */
+import { Option, type Command } from "commander";
+import type { CommandDone } from "../api/contracts-commands.ts";
+import { Refused } from "../core/errors.ts";
+import type { CellSelection } from "../remote/index.ts";
+import { called } from "./call.ts";
+import { connect, withServer, type ServerOptions } from "./connect.ts";
+import { printJson, printList, withOutput, type Output, type Table } from "./output.ts";
+import { collect, whole } from "./read.ts";
+import { ofRun, runIdOf } from "./runs.ts";
+
+interface SelectOptions extends Output, ServerOptions {
+  readonly task?: readonly string[];
+  readonly group?: readonly string[];
+  readonly mapIndex?: number;
+  readonly all?: boolean;
+  readonly upstream?: boolean;
+  readonly downstream?: boolean;
+  readonly onlyFailed?: boolean;
+  readonly dryRun?: boolean;
+}
+
+const CELLS: Table<CommandDone["cells"][number]> = {
+  columns: {
+    taskId: (cell) => cell.taskId,
+    mapIndex: (cell) => (cell.mapIndex < 0 ? null : cell.mapIndex),
+    state: (cell) => cell.state,
+    try: (cell) => cell.try,
+  },
+  shown: ["taskId", "mapIndex", "state", "try"],
+  id: (cell) => (cell.mapIndex < 0 ? cell.taskId : `${cell.taskId}[${cell.mapIndex}]`),
+};
+
+const withSelection = (command: Command): Command =>
+  withServer(withOutput(ofRun(command)))
+    .option("-t, --task <task>", "a task; repeatable", collect)
+    .option("-g, --group <group>", "all tasks of a group; repeatable", collect)
+    .option("--map-index <n>", "which instance of the mapped task", whole(0))
+    .option("--all", "all tasks of the run")
+    .option("-u, --upstream", "what they wait for, too")
+    .option("-d, --downstream", "what waits for them, too")
+    .option("-f, --only-failed", "only what failed or could not run")
+    .option("--dry-run", "only show which tasks it would be");
+
+/** `tasks clear` and `tasks mark`. */
+export function addTaskCommands(tasks: Command): void {
+  withSelection(tasks.command("clear"))
+    .description("run tasks of a run again, while it goes on or after its end")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  meridian tasks clear sales_daily 2026-05-09 --task load --downstream\n  meridian tasks clear sales_daily --only-failed --dry-run",
+    )
+    .action(async (dagId: string, text: string | undefined, options: SelectOptions) => {
+      const cells = cellsOf(options);
+      const client = await connect(options);
+      const runId = await runIdOf(client, dagId, text);
+      print(await client.runs.clear(dagId, runId, cells), "to be run again", options);
+    });
+  withSelection(tasks.command("mark"))
+    .description("count tasks of a run as success, failed or skipped; what runs of them is stopped")
+    .addOption(
+      new Option("--as <state>", "what they count as")
+        .choices(["success", "failed", "skipped"])
+        .makeOptionMandatory(),
+    )
+    .addHelpText("after", "\nExample:\n  meridian tasks mark sales_daily 2026-05-09 --task load --as success")
+    .action(
+      async (
+        dagId: string,
+        text: string | undefined,
+        options: SelectOptions & { as: "success" | "failed" | "skipped" },
+      ) => {
+        const cells = cellsOf(options);
+        const client = await connect(options);
+        const runId = await runIdOf(client, dagId, text);
+        print(await client.runs.mark(dagId, runId, options.as, cells), `marked ${options.as}`, options);
+      },
+    );
+}
+
+/** `runs end`. */
+export function addRunCommands(runs: Command): void {
+  withServer(withOutput(ofRun(runs.command("end"))))
+    .description("end a run before its time; teardowns whose setups succeeded still run")
+    .addOption(
+      new Option("--as <state>", "what it ends as").choices(["cancelled", "failed"]).default("cancelled"),
+    )
+    .option("--reason <text>", "why; others see it")
+    .addHelpText(
+      "after",
+      '\nExample:\n  meridian runs end sales_daily latest --as failed --reason "wrong source"',
+    )
+    .action(
+      async (
+        dagId: string,
+        text: string | undefined,
+        options: Output & ServerOptions & { as: "cancelled" | "failed"; reason?: string },
+      ) => {
+        const client = await connect(options);
+        const runId = await runIdOf(client, dagId, text);
+        const { as, reason } = options;
+        const done = await client.runs.end(dagId, runId, { as, reason });
+        if (options.output === "json") printJson(done);
+        else console.log(`${dagId} ${runId} is being ended as ${as}`);
+      },
+    );
+}
+
+function cellsOf(options: SelectOptions): CellSelection {
+  const { task = [], group = [], mapIndex, all, upstream, downstream, onlyFailed, dryRun } = options;
+  if (task.length + group.length === 0 && all !== true && onlyFailed !== true) {
+    throw new Refused(
+      "nothing_named",
+      "name the tasks: --task, --group, --only-failed, or --all for the whole run",
+    );
+  }
+  if (mapIndex !== undefined && task.length !== 1)
+    throw new Refused("bad_option", "--map-index says which instance of one task: give exactly one --task");
+  return {
+    tasks: task.map((taskId) => ({ taskId, ...(mapIndex !== undefined && { mapIndex }) })),
+    groups: group,
+    upstream,
+    downstream,
+    onlyFailed,
+    dryRun,
+  };
+}
+
+function print(done: CommandDone, what: string, options: SelectOptions): void {
+  if (options.output === "json") return printJson(done);
+  if (done.dryRun) printList(done.cells, CELLS, options);
+  const count = `${done.changed} ${done.changed === 1 ? "task" : "tasks"}`;
+  const { dagId, runId } = done;
+  if (done.dryRun) console.log(`\n${count} of ${dagId} ${runId} would be ${what.replace("to be ", "")}`);
+  else console.log(`${count} of ${dagId} ${runId}: ${what}\n${called(`runs show ${dagId} ${runId}`)}`);
+}
