@@ -139,7 +139,7 @@ describe("F6: the command line beside the running product", { timeout: 180_000 }
     const reason = 'can never run: pool "nowhere" does not exist';
     expect(shown.stdout).toContain("manual by ");
     expect(shown.stdout).toMatch(/@cli, /);
-    expect(shown.stdout).toMatch(new RegExp(`^waits +queued +1 .*${reason} \\(since 2`, "m"));
+    expect(shown.stdout).toMatch(new RegExp(`^waits +queued +1 .*${reason}: make the pool, .* \\(since 2`, "m"));
     expect(shown.stdout, "escapes are written out").toContain(
       "fails failed in try 2: Error: it broke\n\\u001b[31m",
     );
@@ -174,7 +174,7 @@ describe("F6: the command line beside the running product", { timeout: 180_000 }
     const late = await run("runs", "wait", "trouble.one", RUN, "--timeout", "1s");
     expect([late.code, late.stdout]).toEqual([6, ""]);
     expect(late.stderr).toContain("it goes on");
-    expect(late.stderr).toMatch(/^ {2}waits waits: can never run: pool "nowhere" does not exist \(since 2/m);
+    expect(late.stderr).toMatch(/^ {2}waits waits: can never run: pool "nowhere" does not exist: make the pool, .* \(since 2/m);
     expect(await interrupted("runs", "wait", "trouble.one", RUN)).toMatchObject({
       code: 130,
       stderr: expect.stringContaining(`the run goes on: meridian runs wait trouble.one ${RUN}`) as string,
