@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { Try, TryList } from "../api/contracts.ts";
 import { NotFound } from "../core/errors.ts";
 import { RUN_DONE, TASK_DONE } from "../core/states.ts";
-import type { Client, TryOf } from "../remote/index.ts";
+import type { Client, TaskOf } from "../remote/index.ts";
 import { connect, withServer, type ServerOptions } from "./connect.ts";
 import { Ended, EXIT, UsageError } from "./failure.ts";
 import { printJson, say, withOutput, type Output } from "./output.ts";
@@ -15,8 +15,6 @@ interface LogOptions extends Output, ServerOptions {
   readonly mapIndex?: number;
   readonly follow?: true;
 }
-
-type TaskOf = Omit<TryOf, "try">;
 
 /** Between two looks for a try that has not begun. */
 const LOOK_MS = 500;

@@ -13,7 +13,6 @@ import type {
   ImportError,
   ImportErrorList,
   ListedRun,
-  LogPiece,
   NextRuns,
   PauseState,
   Pool,
@@ -22,7 +21,6 @@ import type {
   RunDetail,
   RunList,
   TriggeredRun,
-  TryList,
   VersionDetail,
   VersionDiff,
   VersionList,
@@ -38,7 +36,8 @@ import {
   type StreamOptions,
 } from "./http.ts";
 import { type Pages, pagesOf } from "./pages.ts";
-import { follow, textOf } from "./stream.ts";
+import { follow } from "./stream.ts";
+import { taskCalls } from "./tasks.ts";
 import type { IdsOf, TriggerArguments } from "./types.ts";
 import { waitForRun, type WaitOptions } from "./wait.ts";
 
@@ -92,15 +91,6 @@ export interface FileFilter {
 export interface TriggerOptions extends ChangeOptions {
   /** Default: now. */
   readonly logicalDate?: Date | string | undefined;
-}
-
-/** One try of a task. `mapIndex` of a task that is not mapped: left out. */
-export interface TryOf {
-  readonly dagId: string;
-  readonly runId: string;
-  readonly taskId: string;
-  readonly try: number;
-  readonly mapIndex?: number | undefined;
 }
 
 /** `changes` null: some may have been missed, ask for everything anew. `id` goes on from here after a break. */
@@ -316,40 +306,6 @@ const commandCalls = (http: Http) => {
     },
   };
 };
-
-const tryPath = (of: TryOf): string =>
-  pathOf("dags", of.dagId, "runs", of.runId, "tasks", of.taskId, "tries", of.try);
-
-const taskCalls = (http: Http) => ({
-  /** Every try of a task in a run, and why the next one waits. */
-  tries: async (of: Omit<TryOf, "try">, call: CallOptions = {}): Promise<TryList> => {
-    const { dagId, runId, taskId, mapIndex } = of;
-    const path = pathOf("dags", dagId, "runs", runId, "tasks", taskId, "tries");
-    return await http.json(path, { ...call, query: { mapIndex } });
-  },
-  /** A piece of a log from a byte offset on. */
-  log: async (of: TryOf, offset = 0, call: CallOptions = {}): Promise<LogPiece> =>
-    await http.json(`${tryPath(of)}/log`, { ...call, query: { mapIndex: of.mapIndex, offset } }),
-  /** A log as it is written; ends when the try has ended and all of it was read. */
-  async *followLog(
-    of: TryOf,
-    offset = 0,
-    call: StreamOptions = {},
-  ): AsyncGenerator<{ readonly text: string; readonly nextOffset: number }, void, undefined> {
-    const query = { mapIndex: of.mapIndex, offset };
-    for await (const { event, id, data } of follow(http, `${tryPath(of)}/log/stream`, { ...call, query })) {
-      if (event === "done") return;
-      if (event === "log")
-        yield { text: (JSON.parse(data) as { text: string }).text, nextOffset: Number(id) };
-    }
-  },
-  /** The whole output of a try, also one that is stored apart. */
-  output: async (of: TryOf, call: CallOptions = {}): Promise<unknown> =>
-    await http.json(`${tryPath(of)}/output`, { ...call, query: { mapIndex: of.mapIndex } }),
-  /** The same as its JSON arrives, for one that is too large to hold. */
-  outputText: (of: TryOf, call: CallOptions = {}): AsyncGenerator<string, void, undefined> =>
-    textOf(http, `${tryPath(of)}/output`, { ...call, query: { mapIndex: of.mapIndex } }),
-});
 
 const poolCalls = (http: Http) => ({
   list: async (call: CallOptions = {}): Promise<Pool[]> => (await http.json<PoolList>("/pools", call)).pools,

@@ -14,10 +14,10 @@ export type {
   LiveEvent,
   RunFilter,
   TriggerOptions,
-  TryOf,
 } from "./client.ts";
 export type { ProblemDetails } from "./errors.ts";
 export type { CallOptions, ChangeOptions, ConnectOptions, StreamOptions } from "./http.ts";
 export type { Pages } from "./pages.ts";
 export type { IdsOf, TriggerParams } from "./types.ts";
+export type { TaskOf, TryOf } from "./tasks.ts";
 export type { WaitOptions } from "./wait.ts";

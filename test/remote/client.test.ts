@@ -75,6 +75,27 @@ describe("F5: the typed client", () => {
     ]);
   });
 
+  test.each([
+    ["the last that succeeded, of an output", "output", ["failed", "success", "lost", "running"], 2],
+    [
+      "the last, of an output, when none did: the API says what became of it",
+      "output",
+      ["lost", "failed"],
+      2,
+    ],
+    ["the last, of a log", "log", ["success", "lost", "running"], 3],
+    ["the first where there is none: the API says so", "log", [], 1],
+  ] as const)("A5: a try that is left out is %s", async (_case, call, states, expected) => {
+    const tries = states.map((state, i) => ({ try: i + 1, state }));
+    const { asked, fetcher } = answering(new Response(JSON.stringify({ tries })), new Response("{}"));
+    const of = { dagId: "a", runId: "r", taskId: "t", mapIndex: 3 };
+    await createClient({ url, fetch: fetcher }).tasks[call](of);
+    expect(asked.map((one) => one.url.replace(`${url}/api/v1/dags/a/runs/r/tasks/t`, ""))).toEqual([
+      "/tries?mapIndex=3",
+      `/tries/${expected}/${call}?mapIndex=3${call === "log" ? "&offset=0" : ""}`,
+    ]);
+  });
+
   test("one page of a list is read by its key", async () => {
     const { asked, fetcher } = answering(new Response(JSON.stringify({ dags: [], total: 0, after: null })));
     await createClient({ url, fetch: fetcher }).dags.list({ limit: 2 }).page("b");

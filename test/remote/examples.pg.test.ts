@@ -44,6 +44,10 @@ beforeAll(async () => {
   const run = await insertRun(pool, "sales_export", "2026-05-02T00:00:00Z", { state: "failed" });
   await insertCell(pool, run, "select", "failed");
   await insertTry(pool, run, "select", 1, "failed");
+  const good = await insertRun(pool, "sales_export", "2026-05-01T00:00:00Z", { state: "success" });
+  await insertCell(pool, good, "select", "success");
+  await insertTry(pool, good, "select", 1, "failed", { error: { name: "Error", message: "shop is away" } });
+  await insertTry(pool, good, "select", 2, "success", { output: [4, 8] });
   const app = testApp({
     db: pool,
     client: { ...fakeClient().client, trigger },
@@ -74,7 +78,7 @@ async function example(name: string): Promise<{ stdout: string; stderr: string; 
   );
 }
 
-describe("F5: the client as documented", { timeout: 60_000 }, () => {
+describe("F5, A5: the client as documented", { timeout: 60_000 }, () => {
   test("trigger and wait; the exit code is the run's", async () => {
     const { stdout, stderr, code } = await example("trigger-and-wait.ts");
     expect(stderr).toBe("");
@@ -92,6 +96,14 @@ describe("F5: the client as documented", { timeout: 60_000 }, () => {
     const { stdout } = await example("read.ts");
     expect(stdout).toContain("sales_export ");
     expect(stdout).toContain("--- sales_export 2026-05-02T00-00-00Z select\nno order fits\n");
+  });
+
+  test("outputs, tries and logs of a task, the try left out", async () => {
+    const { stdout, stderr } = await example("outputs.ts");
+    expect(stderr).toBe("");
+    expect(stdout).toBe(
+      "2026-05-01T00-00-00Z returned [ 4, 8 ]\ntry 1: failed shop is away\ntry 2: success \nno order fits\n\n",
+    );
   });
 
   test("follow changes", async () => {
