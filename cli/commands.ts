@@ -1,10 +1,10 @@
 /** What is asked of runs: tasks cleared and marked, runs ended. */
 import { Option, type Command } from "commander";
 import type { CommandDone } from "../api/contracts-commands.ts";
-import { Refused } from "../core/errors.ts";
 import type { CellSelection } from "../remote/index.ts";
 import { called } from "./call.ts";
 import { connect, withServer, type ServerOptions } from "./connect.ts";
+import { UsageError } from "./failure.ts";
 import { printJson, printList, withOutput, type Output, type Table } from "./output.ts";
 import { collect, whole } from "./read.ts";
 import { ofRun, runIdOf } from "./runs.ts";
@@ -109,13 +109,16 @@ export function addRunCommands(runs: Command): void {
 function cellsOf(options: SelectOptions): CellSelection {
   const { task = [], group = [], mapIndex, all, upstream, downstream, onlyFailed, dryRun } = options;
   if (task.length + group.length === 0 && all !== true && onlyFailed !== true) {
-    throw new Refused(
+    throw new UsageError(
       "nothing_named",
       "name the tasks: --task, --group, --only-failed, or --all for the whole run",
     );
   }
   if (mapIndex !== undefined && task.length !== 1)
-    throw new Refused("bad_option", "--map-index says which instance of one task: give exactly one --task");
+    throw new UsageError(
+      "bad_option",
+      "--map-index says which instance of one task: give exactly one --task",
+    );
   return {
     tasks: task.map((taskId) => ({ taskId, ...(mapIndex !== undefined && { mapIndex }) })),
     groups: group,
