@@ -79,7 +79,10 @@ function errorsOf(schema: JsonSchema, value: unknown, issue: Issue): ParamError[
   if (issue.code === "invalid_format" && issue.message.length > LONGEST_MESSAGE) {
     return [{ path, message: "has another form than the DAG expects" }];
   }
-  const message = issue.message.replace("expected int,", "expected a whole number,");
+  const message = issue.message.replace(/expected int, received (\w+)/, (_text, type: string) => {
+    const given = valueAt(value, issue.path);
+    return `expected a whole number, received ${typeof given === "number" ? given : type}`;
+  });
   const expected = expectationOf(message);
   return [{ path, message: expected === "" ? message : missingOr(value, issue.path, expected, message) }];
 }

@@ -2,6 +2,7 @@
  * Texts with `{{ … }}`: Airflow's names, without a language around them. They are checked when the DAG is defined and
  * rendered for each try. `ds` is the DAG's own calendar date (P4); instants are shown in UTC, as Airflow prints them.
  */
+import { templateNameMeant } from "./airflow-names.ts";
 import { dsOf } from "./calendar/dates.ts";
 import { DefinitionError, Terminal } from "./errors.ts";
 import { didYouMean } from "./suggest.ts";
@@ -193,7 +194,7 @@ function sourceOf(steps: readonly string[], rules: TemplateRules, where: string,
     const whole = steps.join(".");
     throw wrong(
       where,
-      `"{{ ${shown} }}": the name "${whole}" does not exist${didYouMean(whole, Object.keys(NAMES)) || `; expected one of ${Object.keys(NAMES).join(", ")}`}`,
+      `"{{ ${shown} }}": the name "${whole}" does not exist${templateNameMeant(whole, Object.keys(NAMES)) || `; expected one of ${Object.keys(NAMES).join(", ")}`}`,
     );
   }
   const param = source === "params" ? steps[1] : undefined;

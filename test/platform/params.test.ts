@@ -172,7 +172,7 @@ describe("A12: each error has its path and what was expected there", () => {
     [{ window: {} }, [["window.days", "is missing; expected array"]]],
     [
       { window: { days: [1, 1.5] } },
-      [["window.days[1]", "Invalid input: expected a whole number, received number"]],
+      [["window.days[1]", "Invalid input: expected a whole number, received 1.5"]],
     ],
     [{ window: { days: [1], dyas: 1 } }, [["window.dyas", 'does not exist; did you mean "days"?']]],
     [{ either: true }, [["either", "Invalid input: expected string or number"]]],

@@ -1,0 +1,66 @@
+/** What Airflow's users write by habit, in our words. */
+import { didYouMean } from "./suggest.ts";
+
+/** Options by Airflow's name, where letters alone do not lead to ours. `=`: not a name but what to do. */
+const OPTIONS: Readonly<Record<string, string>> = {
+  schedule_interval: "schedule",
+  timetable: "schedule",
+  cron: "schedule",
+  timezone: "zone",
+  tz: "zone",
+  default_args: "defaults",
+  doc_md: "doc",
+  tooltip: "doc",
+  dag_display_name: "label",
+  task_display_name: "label",
+  prefix_group_id: "prefix",
+  retry_exponential_backoff: "retryFactor",
+  weight_rule: "priorityWeight",
+  templates_dict: "templates",
+  op_kwargs: "inputs",
+  op_args: "inputs",
+  upstream: "after",
+  depends_on: "after",
+  dependencies: "after",
+  executor_config: "isolation",
+  max_active_tis_per_dagrun: "maxActivePerRun",
+  max_active_tis_per_dag: "pool",
+  task_concurrency: "pool",
+  max_map_length: "maxMapped",
+  concurrency: '=a pool bounds how many tasks run at once: defaults: { pool: "…" }',
+  max_active_tasks: '=a pool bounds how many tasks run at once: defaults: { pool: "…" }',
+  dag_id: "=the id is the first argument of dag()",
+  task_id: "=the id is the first argument of task()",
+  group_id: "=the id is the first argument of taskGroup()",
+  python_callable: "=the body is the last argument of task()",
+};
+
+/** Names in templates by Airflow's, as above. */
+const TEMPLATE_NAMES: Readonly<Record<string, string>> = {
+  execution_date: "logical_date",
+  next_execution_date: "data_interval_end",
+  next_ds: "data_interval_end | ds",
+  next_ds_nodash: "data_interval_end | ds_nodash",
+  task_instance: "ti.try_number",
+  yesterday_ds: "=templates do not calculate; a body can",
+  tomorrow_ds: "=templates do not calculate; a body can",
+  var: "=there are no variables; params, conf or a connection hold what changes",
+  conn: '=a connection is read in the body: connection("name")',
+};
+
+/** To be appended to a message about an option that is not among these; empty when none comes near. */
+export const optionMeant = (word: string, known: readonly string[]): string =>
+  fromTable(OPTIONS[own(OPTIONS, word)], (name) => known.includes(name)) || didYouMean(word, known);
+
+/** The same about a name in a template, `execution_date.year` too. */
+export const templateNameMeant = (name: string, known: readonly string[]): string =>
+  fromTable(TEMPLATE_NAMES[own(TEMPLATE_NAMES, name.split(".")[0]!)], () => true) || didYouMean(name, known);
+
+/** `__proto__` is nobody's word. */
+const own = (table: object, word: string): string => (Object.hasOwn(table, word) ? word : "");
+
+function fromTable(meant: string | undefined, isKnown: (name: string) => boolean): string {
+  if (meant === undefined) return "";
+  if (meant.startsWith("=")) return `; ${meant.slice(1)}`;
+  return isKnown(meant) ? `; did you mean "${meant}"?` : "";
+}

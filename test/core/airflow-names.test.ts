@@ -1,0 +1,25 @@
+import { expect, test } from "vitest";
+import { optionMeant } from "../../core/airflow-names.ts";
+
+const DAG = ["schedule", "zone", "startDate", "defaults", "doc", "maxActiveRuns"];
+const TASK = ["retries", "retryDelay", "retryFactor", "pool", "inputs", "after", "doc"];
+
+test.each([
+  ["schedule_interval", DAG, '; did you mean "schedule"?'],
+  ["timezone", DAG, '; did you mean "zone"?'],
+  ["default_args", DAG, '; did you mean "defaults"?'],
+  ["start_date", DAG, '; did you mean "startDate"?'],
+  ["max_active_runs", DAG, '; did you mean "maxActiveRuns"?'],
+  ["concurrency", DAG, '; a pool bounds how many tasks run at once: defaults: { pool: "…" }'],
+  ["max_active_tasks", DAG, '; a pool bounds how many tasks run at once: defaults: { pool: "…" }'],
+  ["dag_id", DAG, "; the id is the first argument of dag()"],
+  ["retry_exponential_backoff", TASK, '; did you mean "retryFactor"?'],
+  ["op_kwargs", TASK, '; did you mean "inputs"?'],
+  ["doc_md", TASK, '; did you mean "doc"?'],
+  // Not of this table: it would be no help.
+  ["schedule_interval", TASK, ""],
+  ["__proto__", TASK, ""],
+  ["constructor", TASK, ""],
+])("A1: Airflow's %s leads to our word", (word, known, hint) => {
+  expect(optionMeant(word, known)).toBe(hint);
+});
