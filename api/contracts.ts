@@ -3,8 +3,9 @@
  * there are many, hold epoch ms. Import the types; the schemas also make the OpenAPI document.
  */
 import { z } from "@hono/zod-openapi";
-import { RUN_STATES, RUN_TYPES, TASK_STATES, TRY_STATES } from "../core/states.ts";
+import { TASK_STATES, TRY_STATES } from "../core/states.ts";
 import { DagVersion, Graph, instant, optionalInstant } from "./contracts-graph.ts";
+import { Interval, Run, RunState, RunType } from "./contracts-runs.ts";
 
 export {
   DagVersion,
@@ -16,9 +17,8 @@ export {
   VersionDiff,
   VersionList,
 } from "./contracts-graph.ts";
+export { Interval, ListedRun, Run, RunList, RunTasks } from "./contracts-runs.ts";
 
-const RunState = z.enum(RUN_STATES).openapi("RunState");
-const RunType = z.enum(RUN_TYPES).openapi("RunType");
 const TaskState = z.enum(TASK_STATES).openapi("TaskState");
 const TryState = z.enum(TRY_STATES).openapi("TryState");
 
@@ -44,53 +44,6 @@ export const Health = z
   })
   .openapi("Health");
 export type Health = z.infer<typeof Health>;
-
-export const Interval = z.object({ start: instant, end: instant }).openapi("Interval");
-export type Interval = z.infer<typeof Interval>;
-
-/** A run as lists show it. `key` pages: pass the last one as `before`. */
-export const Run = z
-  .object({
-    key: z.string(),
-    dagId: z.string(),
-    runId: z.string(),
-    runType: RunType,
-    state: RunState,
-    logicalDate: instant,
-    interval: Interval,
-    queuedAt: instant,
-    startedAt: optionalInstant,
-    endedAt: optionalInstant,
-    version: z.int().openapi({ description: "Number of the DAG's version the run began with" }),
-    triggeredBy: z.string().nullable(),
-    reason: z.string().nullable().openapi({ description: "Why it waits, or why it failed" }),
-  })
-  .openapi("Run");
-export type Run = z.infer<typeof Run>;
-
-/** How many tasks of a run are at work, wait to begin, to be tried again or for an event, or failed; and which failed first. */
-export const RunTasks = z
-  .object({
-    running: z.int(),
-    waiting: z.int(),
-    failed: z.int(),
-    firstFailed: z.object({ taskId: z.string(), mapIndex: z.int() }).nullable(),
-  })
-  .openapi("RunTasks");
-export type RunTasks = z.infer<typeof RunTasks>;
-
-export const ListedRun = Run.extend({
-  tasks: RunTasks.nullable().openapi({
-    description: "With `tasks=true`, of a run that is running or failed and has 1 to 1,000 cells",
-  }),
-}).openapi("ListedRun");
-export type ListedRun = z.infer<typeof ListedRun>;
-
-/** A page of runs. `before` asks for the next (older) page; null: no more. */
-export const RunList = z
-  .object({ runs: z.array(ListedRun), before: z.string().nullable() })
-  .openapi("RunList");
-export type RunList = z.infer<typeof RunList>;
 
 /** What is wrong with a DAG though it runs, such as versions that pile up. `code` is stable. */
 export const DagWarning = z.object({ code: z.string(), message: z.string() }).openapi("DagWarning");

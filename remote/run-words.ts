@@ -24,7 +24,7 @@ export function standOf({ state, tasks: stand }: Pick<ListedRun, "state" | "task
     return `${tasks(waiting)} ${waiting === 1 ? "waits" : "wait"}`;
   if (state !== "failed" || firstFailed === null) return null;
   const index = firstFailed.mapIndex < 0 ? "" : `[${firstFailed.mapIndex}]`;
-  return `${firstFailed.taskId}${index}${failed > 1 ? ` and ${failed - 1} more` : ""} failed`;
+  return `task "${firstFailed.taskId}"${index}${failed > 1 ? ` and ${failed - 1} more` : ""} failed`;
 }
 
 /** The reason a run has of its own, else how its tasks stand. */

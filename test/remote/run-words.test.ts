@@ -37,8 +37,12 @@ test.each([
   ["running", stand({ waiting: 3, running: 1 }), null],
   ["running", stand({}), null],
   ["running", null, null],
-  ["failed", stand({ failed: 1, firstFailed: load }), "load failed"],
-  ["failed", stand({ failed: 3, firstFailed: { taskId: "load", mapIndex: 2 } }), "load[2] and 2 more failed"],
+  ["failed", stand({ failed: 1, firstFailed: load }), 'task "load" failed'],
+  [
+    "failed",
+    stand({ failed: 3, firstFailed: { taskId: "load", mapIndex: 2 } }),
+    'task "load"[2] and 2 more failed',
+  ],
   ["failed", stand({}), null],
   ["success", stand({ failed: 1, firstFailed: load }), null],
 ] as const)("C1: a %s run with %j: %s", (state, tasks, text) => {

@@ -21,7 +21,7 @@ describe.skipIf(whyNoBrowser() !== null)("trigger form, pools and files", () => 
   };
 
   test("A12: the form has the defaults, checks as one types, and sends values of the right types", async () => {
-    await openForm("?tz=local");
+    await openForm("?tz=UTC");
     expect(await dialog().getByLabel("days").inputValue()).toBe("7");
     await dialog().getByLabel("days").fill("99");
     await field("days").getByText("Too large: at most 31").waitFor();
@@ -151,7 +151,7 @@ describe.skipIf(whyNoBrowser() !== null)("trigger form, pools and files", () => 
     await waiting.getByText("all 4 slots are in use; 2 requests are before it").waitFor();
     expect(await waiting.getByRole("listitem").count()).toBe(9);
     expect(await desk.page.getByRole("region", { name: "In use" }).getByRole("listitem").count()).toBe(4);
-    expect(new URL(desk.page.url()).search).toBe("?pool=warehouse");
+    expect(new URL(desk.page.url()).search).toBe("?pool=warehouse&tz=utc");
     await desk.page.reload();
     await waiting.getByText("2 requests are before it").waitFor();
     await keepPicture(desk.page, "pools");
@@ -172,7 +172,7 @@ describe.skipIf(whyNoBrowser() !== null)("trigger form, pools and files", () => 
     await expectClean(desk.page);
     await desk.page.getByRole("button", { name: "With errors" }).click();
     await sales.waitFor({ state: "detached" });
-    expect(new URL(desk.page.url()).search).toBe("?errors");
+    expect(new URL(desk.page.url()).search).toBe("?errors&tz=utc");
     await desk.page.getByRole("link", { name: "does not load, line 27" }).click();
     await desk.page.getByRole("heading", { name: "Import errors" }).waitFor();
     await keepPicture(desk.page, "import-errors");

@@ -262,6 +262,37 @@ describe("grid", () => {
     ]);
   });
 
+  test("a run of the same day or hour as the one before it shows what differs", () => {
+    const ticksAt = (dates: readonly string[], zone = "UTC"): string[] =>
+      ticksOf(
+        dates.map((date, n) => run(`r${n}`, `2026-05-${date}.000Z`)),
+        zone,
+      ).ticks.map((tick) => tick.text);
+    // Hourly, with two by hand within one hour, and two within one minute.
+    const hours = Array.from({ length: 24 }, (_, hour) => `09T${String(hour).padStart(2, "0")}:00:00`);
+    const byHand = ["09T18:05:00", "09T18:32:00", "09T19:40:07", "09T19:40:41"];
+    expect(ticksAt([...hours, ...byHand].toSorted()).slice(17, 26)).toEqual([
+      "17",
+      "18",
+      ":05",
+      ":32",
+      "19",
+      ":07",
+      ":41",
+      "20",
+      "21",
+    ]);
+    const daily = ["07T00:00:00", "08T00:00:00", "09T00:00:00", "09T22:05:00", "09T22:50:00", "10T00:00:00"];
+    expect(ticksAt([...daily, "11T00:00:00"])).toEqual(["07", "08", "09", "22h", ":50", "10", "11"]);
+    // What shares a day in one zone need not in another.
+    expect(ticksAt([...daily, "11T00:00:00", "12T00:00:00"], "Europe/Berlin").slice(2, 6)).toEqual([
+      "09",
+      "10",
+      ":50",
+      "02h",
+    ]);
+  });
+
   test("the keyboard never leaves the grid", () => {
     const keys = [
       "ArrowLeft",

@@ -103,14 +103,17 @@ describe.skipIf(whyNoBrowser() !== null)("filters of lists", () => {
     await expect.poll(() => rows().count()).toBe(1 + 4);
     await desk.page.getByLabel("Search runs").fill("regions");
     await expect.poll(() => rows().count()).toBe(1 + 1);
-    expect(new URL(desk.page.url()).search).toBe("?type=manual&q=regions");
+    expect(new URL(desk.page.url()).search).toBe("?type=manual&q=regions&tz=utc");
     await desk.page.reload();
     await expect.poll(() => rows().count()).toBe(1 + 1);
     await desk.open("/runs?q=seattle&tz=dag");
+    await desk.page.getByLabel("Which date").selectOption({ label: "Logical date" });
     await desk.page.getByLabel("from").fill("2015-12-09");
     await desk.page.getByLabel("to", { exact: true }).fill("2015-12-11");
     await expect.poll(() => rows().count()).toBe(1 + 3);
-    expect(new URL(desk.page.url()).search).toBe("?q=seattle&from=2015-12-09&until=2015-12-11&tz=dag");
+    expect(new URL(desk.page.url()).search).toBe(
+      "?q=seattle&by=logical&from=2015-12-09&until=2015-12-11&tz=dag",
+    );
     await expectClean(desk.page);
   });
 });

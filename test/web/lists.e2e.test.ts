@@ -29,7 +29,7 @@ describe.skipIf(whyNoBrowser() !== null)("lists", () => {
     await desk.page.keyboard.type("rates");
     await row("sales_daily").waitFor({ state: "detached" });
     await row("exchange_rates").waitFor();
-    expect(new URL(desk.page.url()).search).toBe("?q=rates");
+    expect(new URL(desk.page.url()).search).toBe("?q=rates&tz=utc");
     await desk.page.reload();
     await row("exchange_rates").waitFor();
     expect(await desk.page.getByLabel("Search DAGs").inputValue()).toBe("rates");
@@ -59,7 +59,7 @@ describe.skipIf(whyNoBrowser() !== null)("lists", () => {
     await views.getByRole("link", { name: "rates on" }).click();
     await row("exchange_rates").waitFor();
     await views.waitFor({ state: "detached" });
-    expect(new URL(desk.page.url()).search).toBe("?q=rates&show=active");
+    expect(new URL(desk.page.url()).search).toBe("?q=rates&show=active&tz=utc");
     await openViews();
     await views.getByRole("button", { name: "Delete failed runs" }).click();
     await desk.page.reload();
@@ -161,7 +161,7 @@ describe.skipIf(whyNoBrowser() !== null)("lists", () => {
     await desk.page.getByRole("button", { name: "failed" }).click();
     const failed = desk.page.getByRole("row").filter({ hasText: "regions" });
     await failed.getByText('task "load_region" [2] failed').waitFor();
-    expect(new URL(desk.page.url()).search).toBe("?state=failed");
+    expect(new URL(desk.page.url()).search).toBe("?state=failed&tz=utc");
     await failed.getByRole("link").nth(1).click();
     await desk.page.getByRole("complementary").getByText("Why it failed").waitFor();
   });

@@ -7,12 +7,14 @@ import {
   DAG_FILTERS,
   DAG_SORTS,
   LOG_LEVELS,
+  RUN_DATES,
   SPANS,
   VIEWS,
   formatRoute,
   parseRoute,
   type Route,
 } from "../../web/src/routing/route.ts";
+import { parseZone } from "../../web/src/routing/zone-choice.ts";
 import { MOST_VIEWS, dropView, parseViews, saveView } from "../../web/src/shell/views.ts";
 import {
   formatDuration,
@@ -81,6 +83,7 @@ describe("URL", () => {
         state: fc.option(fc.constantFrom(...RUN_STATES), { nil: null }),
         type: fc.option(fc.constantFrom(...RUN_TYPES), { nil: null }),
         search: text,
+        by: fc.constantFrom(...RUN_DATES),
         from: day,
         until: day,
       }),
@@ -91,7 +94,7 @@ describe("URL", () => {
   );
   const route: fc.Arbitrary<Route> = fc.record({
     place,
-    zone: fc.option(fc.constantFrom("utc" as const, "local" as const, "dag" as const), { nil: null }),
+    zone: fc.constantFrom(null, "utc", "dag", "America/New_York", "Asia/Kathmandu", "Etc/GMT+5"),
   });
 
   test("F9: every state of the page survives its URL", () => {
@@ -108,6 +111,29 @@ describe("URL", () => {
     expect(formatRoute(plain)).toBe("/dags/a");
     expect(parseRoute("/", "").place.page).toBe("dags");
     expect(parseRoute("/dags/%E0%A4%A", "").place).toMatchObject({ page: "dag", dagId: "%E0%A4%A" });
+  });
+});
+
+describe("the zone in the URL", () => {
+  test.each([
+    ["utc", "utc"],
+    ["UTC", "utc"],
+    ["dag", "dag"],
+    ["America/New_York", "America/New_York"],
+    ["Asia/Kolkata", "Asia/Kolkata"],
+    // Another's own zone is none of mine; an offset does not know when clocks change.
+    ["local", null],
+    ["+02:00", null],
+    ["Mars/Olympus", null],
+    ["", null],
+    [null, null],
+  ])("F9: tz=%s is %s", (text, zone) => {
+    expect(parseZone(text)).toBe(zone);
+  });
+
+  test("F9: a zone, and a file, are as readable in the URL as anywhere", () => {
+    const route = parseRoute("/import-errors", "?file=team%2Fsales.ts&tz=America%2FNew_York");
+    expect(formatRoute(route)).toBe("/import-errors?file=team/sales.ts&tz=America/New_York");
   });
 });
 

@@ -6,7 +6,7 @@ import {
   useQuery,
   useQueryClient,
 } from "@tanstack/react-query";
-import type { TryList } from "../../../api/contracts.ts";
+import type { DagDetail, TryList } from "../../../api/contracts.ts";
 import { RUN_DONE, TASK_DONE } from "../../../core/states.ts";
 import { withChanges, withNewest, withOlder, type GridData } from "../grid/data.ts";
 import type { DagFilter, DagListView, RunListView } from "../routing/route.ts";
@@ -82,10 +82,12 @@ export function useDag(dagId: string | null) {
 
 const RUNS_AHEAD = 5;
 
-/** The runs to come, if the DAG stays as it is. */
-export function useNextRuns(dagId: string) {
+/** The runs to come, if the DAG stays as it is; of one that is paused there are none. */
+export function useNextRuns({ dagId, paused, version }: DagDetail) {
   return useQuery({
-    queryKey: ["next-runs", dagId],
+    // Asked anew when it is switched on, or has another schedule.
+    queryKey: ["next-runs", dagId, version],
+    enabled: !paused,
     queryFn: ({ signal }) => api.dags.nextRuns(dagId, { count: RUNS_AHEAD }, { signal }),
     refetchInterval: 30_000,
   });
@@ -167,6 +169,8 @@ export function useRuns(list: RunListView, zone: string) {
     const next = days === 0 ? read : parseTyped(formatDay(read.at + days * 26 * 3_600_000, zone), zone);
     return next.kind === "instant" ? new Date(next.at).toISOString() : undefined;
   };
+  const [from, until] = [dayAt(list.from, 0), dayAt(list.until, 1)];
+  const span = list.by === "started" ? { startedFrom: from, startedUntil: until } : { from, until };
   return useInfiniteQuery({
     queryKey: ["runs", list, zone],
     queryFn: ({ pageParam, signal }) => {
@@ -174,8 +178,8 @@ export function useRuns(list: RunListView, zone: string) {
         state: list.state === null ? undefined : [list.state],
         type: list.type === null ? undefined : [list.type],
         search: filled(list.search),
-        from: dayAt(list.from, 0),
-        until: dayAt(list.until, 1),
+        ...span,
+        tasks: true,
         limit: RUNS_A_PAGE,
       };
       return api.runs.list(filter, { signal }).page(pageParam);

@@ -71,6 +71,7 @@ function FilledGrid({ dag, data, view, onSight, onNearStart }: FilledProps) {
     return <Notice title="No task matches">Change the filter.</Notice>;
   return (
     <Grid
+      dagId={dag.dagId}
       columns={data.columns}
       rows={rows}
       span={view.span}

@@ -19,7 +19,7 @@ export function PauseDialog({ dagId, onClose }: { readonly dagId: string; readon
           Reason
           <input
             className="field"
-            autoFocus
+            data-first
             maxLength={500}
             placeholder="Optional; others see it"
             value={reason}

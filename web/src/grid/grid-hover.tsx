@@ -1,14 +1,18 @@
 import { useEffect, useState, type RefObject } from "react";
+import { useTries } from "../api/queries.ts";
 import { StateWord } from "../states/state-mark.tsx";
 import { RUN_LOOK, RUN_TYPE_WORD, TASK_LOOK } from "../states/tables.ts";
 import { Took, When } from "../time/when.tsx";
+import type { TaskState } from "../../../core/states.ts";
 import type { GridColumn } from "./data.ts";
+import type { CellView } from "./model.ts";
 import { tallyInWords } from "./grid-row.tsx";
 import { placeOf } from "./place.ts";
 import { cellOf, type GridRow } from "./rows.ts";
 import type { Tick } from "./ticks.ts";
 
 interface Props {
+  readonly dagId: string;
   readonly scroller: RefObject<HTMLDivElement | null>;
   readonly columns: readonly GridColumn[];
   readonly rows: readonly GridRow[];
@@ -28,7 +32,7 @@ interface Spot {
 }
 
 /** A card beside the pointer and a band over its column. It keeps its own state, so that moving about draws nothing else. */
-export function GridHover({ scroller, columns, rows, ticks, names, columnPx }: Props) {
+export function GridHover({ dagId, scroller, columns, rows, ticks, names, columnPx }: Props) {
   const [spot, setSpot] = useState<Spot | null>(null);
   useEffect(() => {
     const element = scroller.current;
@@ -66,20 +70,21 @@ export function GridHover({ scroller, columns, rows, ticks, names, columnPx }: P
         aria-hidden="true"
         style={{ top: Math.min(spot.y, window.innerHeight - 120), ...place }}
       >
-        <Card column={columns[spot.column]} line={rows[spot.row]} tick={ticks[spot.column]} />
+        <Card dagId={dagId} column={columns[spot.column]} line={rows[spot.row]} tick={ticks[spot.column]} />
       </div>
     </>
   );
 }
 
 interface CardProps {
+  readonly dagId: string;
   readonly column: GridColumn | undefined;
   /** undefined: the run itself. */
   readonly line: GridRow | undefined;
   readonly tick: Tick | undefined;
 }
 
-function Card({ column, line, tick }: CardProps) {
+function Card({ dagId, column, line, tick }: CardProps) {
   if (column === undefined) return null;
   const { run } = column;
   if (line === undefined) {
@@ -94,6 +99,7 @@ function Card({ column, line, tick }: CardProps) {
           <Times
             from={Date.parse(run.startedAt)}
             to={run.endedAt === null ? null : Date.parse(run.endedAt)}
+            what="took"
           />
         )}
       </>
@@ -111,15 +117,59 @@ function Card({ column, line, tick }: CardProps) {
         <span className="soft">{cell.count} mapped instances</span>
       )}
       {cell !== null && cell.try > 1 && <span className="soft">try {cell.try}</span>}
-      {cell !== null && cell.startedAt !== null && <Times from={cell.startedAt} to={cell.endedAt} />}
+      {cell !== null && cell.startedAt !== null && (
+        <CellTimes dagId={dagId} runId={run.runId} line={line} cell={cell} />
+      )}
     </>
   );
 }
 
-function Times({ from, to }: { readonly from: number; readonly to: number | null }) {
+interface CellTimesProps {
+  readonly dagId: string;
+  readonly runId: string;
+  readonly line: GridRow;
+  readonly cell: CellView;
+}
+
+/** States of which a cell says when the run decided them, which is a little after the try had ended. */
+const DECIDED: ReadonlySet<TaskState> = new Set(["failed", "up_for_retry"]);
+
+/** How long the last try ran, as the details say it; of several tasks or instances, from the first start to the last end. */
+function CellTimes({ dagId, runId, line, cell }: CellTimesProps) {
+  const { startedAt, endedAt, state } = cell;
+  if (cell.count > 1) return <Times from={startedAt!} to={endedAt} what="in all" />;
+  if (!DECIDED.has(state)) return <Times from={startedAt!} to={endedAt} what="ran for" />;
+  return <TryTimes dagId={dagId} runId={runId} taskId={line.id} cell={cell} />;
+}
+
+interface TryTimesProps {
+  readonly dagId: string;
+  readonly runId: string;
+  readonly taskId: string;
+  readonly cell: CellView;
+}
+
+function TryTimes({ dagId, runId, taskId, cell }: TryTimesProps) {
+  const { data } = useTries(dagId, runId, taskId, null);
+  if (data === undefined) return <span className="soft">…</span>;
+  const one = data.tries.find((each) => each.try === cell.try);
+  if (one === undefined || one.startedAt === null)
+    return <Times from={cell.startedAt!} to={cell.endedAt} what="in all" />;
+  const to = one.endedAt === null ? null : Date.parse(one.endedAt);
+  return <Times from={Date.parse(one.startedAt)} to={to} what="ran for" />;
+}
+
+interface TimesProps {
+  readonly from: number;
+  readonly to: number | null;
+  /** What the length is of. */
+  readonly what: string;
+}
+
+function Times({ from, to, what }: TimesProps) {
   return (
     <span className="soft number">
-      <When at={from} /> · <Took from={from} to={to} />
+      <When at={from} /> · {what} <Took from={from} to={to} />
     </span>
   );
 }

@@ -41,6 +41,7 @@ const COLUMN_STEP = 16;
 const NEAR_START_PX = 400;
 
 interface Props {
+  readonly dagId: string;
   readonly columns: readonly GridColumn[];
   readonly rows: readonly GridRow[];
   readonly span: Span;
@@ -53,7 +54,8 @@ interface Props {
   readonly onSight: (key: string | null, before: number) => void;
 }
 
-export function Grid({ columns, rows, span, picked, onPick, onFold, onNearStart, onSight }: Props) {
+export function Grid(props: Props) {
+  const { dagId, columns, rows, span, picked, onPick, onFold, onNearStart, onSight } = props;
   const { zone } = useZone();
   const scroller = useRef<HTMLDivElement>(null);
   const runs = useMemo(() => columns.map((column) => column.run), [columns]);
@@ -149,72 +151,79 @@ export function Grid({ columns, rows, span, picked, onPick, onFold, onNearStart,
   const cellsOf = useSeenCells(columns, from, to);
   const sizes = { "--column": `${columnPx}px`, "--names": `${names}px` } as CSSProperties;
   return (
-    <div
-      ref={scroller}
-      className="grid-scroll"
-      role="grid"
-      tabIndex={0}
-      aria-label="Runs and tasks"
-      aria-rowcount={rows.length + 1}
-      aria-colcount={columns.length + 1}
-      aria-activedescendant={cellId(cursor.row, cursor.column)}
-      style={sizes}
-      onClick={onClick}
-      onKeyDown={onKeyDown}
-      onScroll={onScroll}
-    >
+    <div className="grid-frame">
       <div
-        className="grid-canvas"
-        role="presentation"
-        style={{ width: columnItems.getTotalSize() + rest, height: rowItems.getTotalSize() }}
+        ref={scroller}
+        className="grid-scroll"
+        role="grid"
+        tabIndex={0}
+        aria-label="Runs and tasks"
+        aria-rowcount={rows.length + 1}
+        aria-colcount={columns.length + 1}
+        aria-activedescendant={cellId(cursor.row, cursor.column)}
+        style={sizes}
+        onClick={onClick}
+        onKeyDown={onKeyDown}
+        onScroll={onScroll}
       >
-        <GridHead
-          runs={runs}
-          ticks={ticks}
-          from={from}
-          to={to}
-          columnPx={columnPx}
-          picked={pickedColumn}
-          cursor={cursor.row === -1 ? cursor.column : null}
-        />
-        {pickedColumn >= 0 && (
-          <div className="grid-band" role="presentation" style={{ left: names + pickedColumn * columnPx }} />
-        )}
-        {cursor.row >= 0 && cursor.column >= 0 && (
-          <div
-            className="grid-cursor cursor"
-            role="presentation"
-            style={{
-              transform: `translate(${names + cursor.column * columnPx}px, ${HEAD_PX + cursor.row * ROW_PX}px)`,
-            }}
+        <div
+          className="grid-canvas"
+          role="presentation"
+          style={{ width: columnItems.getTotalSize() + rest, height: rowItems.getTotalSize() }}
+        >
+          <GridHead
+            runs={runs}
+            ticks={ticks}
+            from={from}
+            to={to}
+            columnPx={columnPx}
+            picked={pickedColumn}
+            cursor={cursor.row === -1 ? cursor.column : null}
           />
-        )}
-        {rowItems.getVirtualItems().map(({ index, start }) => {
-          const row = rows[index];
-          return row === undefined ? null : (
-            <GridRowView
-              key={row.id}
-              row={row}
-              cells={cellsOf(row)}
-              index={index}
-              top={start}
-              from={from}
-              columnPx={columnPx}
-              ticks={ticks.ticks}
-              pickedColumn={index === pickedRow ? pickedColumn : null}
-              cursor={index === cursor.row && cursor.column === -1}
-              calm={calm}
+          {pickedColumn >= 0 && (
+            <div
+              className="grid-band"
+              role="presentation"
+              style={{ left: names + pickedColumn * columnPx }}
             />
-          );
-        })}
-        <GridHover
-          scroller={scroller}
-          columns={columns}
-          rows={rows}
-          ticks={ticks.ticks}
-          names={names}
-          columnPx={columnPx}
-        />
+          )}
+          {cursor.row >= 0 && cursor.column >= 0 && (
+            <div
+              className="grid-cursor cursor"
+              role="presentation"
+              style={{
+                transform: `translate(${names + cursor.column * columnPx}px, ${HEAD_PX + cursor.row * ROW_PX}px)`,
+              }}
+            />
+          )}
+          {rowItems.getVirtualItems().map(({ index, start }) => {
+            const row = rows[index];
+            return row === undefined ? null : (
+              <GridRowView
+                key={row.id}
+                row={row}
+                cells={cellsOf(row)}
+                index={index}
+                top={start}
+                from={from}
+                columnPx={columnPx}
+                ticks={ticks.ticks}
+                pickedColumn={index === pickedRow ? pickedColumn : null}
+                cursor={index === cursor.row && cursor.column === -1}
+                calm={calm}
+              />
+            );
+          })}
+          <GridHover
+            dagId={dagId}
+            scroller={scroller}
+            columns={columns}
+            rows={rows}
+            ticks={ticks.ticks}
+            names={names}
+            columnPx={columnPx}
+          />
+        </div>
       </div>
     </div>
   );

@@ -3,7 +3,10 @@ import type { GridRun } from "../../../api/contracts.ts";
 import { wallClock, type WallClock } from "../time/format.ts";
 
 export interface Tick {
-  /** At most three characters: a day, an hour, a minute, or `:32` where several runs share a minute. */
+  /**
+   * At most three characters: a day, an hour or a minute. After a run of the same day or hour the hour `14h` or the
+   * minute `:05`, and `:32` where several runs share a minute.
+   */
   readonly text: string;
   /** The run's logical date, as precise as it must be to name one run. */
   readonly label: string;
@@ -59,7 +62,7 @@ export function ticksOf(runs: readonly GridRun[], zone: string): Ticks {
   const headings: { from: number; span: number; text: string; short: string }[] = [];
   for (const [column, at] of dates.entries()) {
     const wall = clockAt(at, zone);
-    ticks.push(tickOf(dates, column, wall, grain));
+    ticks.push(tickOf(dates, column, wall, column === 0 ? null : clockAt(dates[column - 1]!, zone), grain));
     const heading = headingOf(wall, grain);
     const last = headings.at(-1);
     if (last?.text === heading.text) last.span += 1;
@@ -69,7 +72,13 @@ export function ticksOf(runs: readonly GridRun[], zone: string): Ticks {
 }
 
 /** Dates are sorted, so runs of one minute or second stand side by side. */
-function tickOf(dates: readonly number[], column: number, wall: WallClock, grain: Grain): Tick {
+function tickOf(
+  dates: readonly number[],
+  column: number,
+  wall: WallClock,
+  before: WallClock | null,
+  grain: Grain,
+): Tick {
   const at = dates[column]!;
   const shares = (unit: number): boolean =>
     [dates[column - 1], dates[column + 1]].some(
@@ -77,12 +86,20 @@ function tickOf(dates: readonly number[], column: number, wall: WallClock, grain
     );
   const label = `${day(wall)} ${clock(wall)}`;
   if (!shares(60_000)) {
-    const number = grain === "day" ? wall.day : grain === "hour" ? wall.hour : wall.minute;
-    return { text: two(number), label };
+    return { text: textOf(wall, before, grain), label };
   }
   const seconds = two(wall.second);
   const ms = shares(1000) ? `.${String(((at % 1000) + 1000) % 1000).padStart(3, "0")}` : "";
   return { text: `:${seconds}`, label: `${label}:${seconds}${ms}` };
+}
+
+/** The run before it may have the same day or hour: then what differs. */
+function textOf(wall: WallClock, before: WallClock | null, grain: Grain): string {
+  if (grain === "minute") return two(wall.minute);
+  const sameDay = before !== null && day(before) === day(wall);
+  if (sameDay && before.hour === wall.hour) return `:${two(wall.minute)}`;
+  if (grain === "hour") return two(wall.hour);
+  return sameDay ? `${two(wall.hour)}h` : two(wall.day);
 }
 
 function headingOf(wall: WallClock, grain: Grain): { text: string; short: string } {

@@ -1,4 +1,5 @@
 import { useMemo, useState } from "react";
+import { isAway } from "../api/api.ts";
 import { LOG_LEVELS, type DagView } from "../routing/route.ts";
 import { changeView } from "../routing/use-route.ts";
 import { CopyButton } from "../ui/copy-button.tsx";
@@ -30,7 +31,6 @@ export function LogView({ source, running, view }: Props) {
       <header>
         <h3>Log</h3>
         {live && <span className="tail-note small">following</span>}
-        {error !== null && <span className="small bad-text">{error.message}</span>}
         <span className="soft small number" role="status">
           {filtered && `${shown.toLocaleString("en")} of `}
           {lines.length.toLocaleString("en")} {lines.length === 1 ? "line" : "lines"}
@@ -57,9 +57,14 @@ export function LogView({ source, running, view }: Props) {
           ))}
         </select>
       </header>
+      {error !== null && (
+        <p className={`log-error small${isAway(error) ? " soft" : ""}`}>
+          {isAway(error) ? "Waiting for the API to go on." : error.message}
+        </p>
+      )}
       {lines.length === 0 ? (
         <p className="soft log-empty">
-          {done ? "This try wrote nothing to its log." : "Nothing in the log yet."}
+          {done ? "This try wrote nothing to its log." : error === null && "Nothing in the log yet."}
         </p>
       ) : shown === 0 ? (
         <p className="soft log-empty">No line matches.</p>

@@ -105,8 +105,10 @@ export function DagInfo({ dag, view }: { readonly dag: DagDetail; readonly view:
           </>
         )}
       </dl>
-      <NextRuns dagId={dag.dagId} paused={dag.paused} />
-      <p className="soft small hint">Pick a run, a task or a cell to see its details here.</p>
+      <NextRuns dag={dag} />
+      {view.show !== "details" && (
+        <p className="soft small hint">Pick a run, a task or a cell to see its details here.</p>
+      )}
     </>
   );
 }

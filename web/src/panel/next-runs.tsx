@@ -1,16 +1,17 @@
+import type { DagDetail } from "../../../api/contracts.ts";
 import { useNextRuns } from "../api/queries.ts";
 import { formatInterval } from "../time/format.ts";
 import { Relative, When } from "../time/when.tsx";
 import { useZone } from "../time/zone.tsx";
 
-/** When the coming runs are due, and what they will be about. */
-export function NextRuns({ dagId, paused }: { readonly dagId: string; readonly paused: boolean }) {
-  const { data } = useNextRuns(dagId);
+/** When the coming runs are due, and what they will be about. While the DAG is paused there are none. */
+export function NextRuns({ dag }: { readonly dag: DagDetail }) {
+  const { data } = useNextRuns(dag);
   const { zone } = useZone();
-  if (data === undefined || data.runs.length === 0) return null;
+  if (dag.paused || data === undefined || data.runs.length === 0) return null;
   return (
     <section aria-label="Coming runs">
-      <h3>Coming runs{paused ? ", once it is switched on" : ""}</h3>
+      <h3>Coming runs</h3>
       <table className="mini coming">
         <thead>
           <tr>

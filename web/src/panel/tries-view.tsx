@@ -34,6 +34,9 @@ export function TriesView({ dagId, runId, list, view }: Props) {
   );
 }
 
+/** What the mark alone says. */
+const PLAIN: ReadonlySet<Try["state"]> = new Set(["running", "success", "failed"]);
+
 function TryTabs({ tries, shown }: { readonly tries: readonly Try[]; readonly shown: Try }) {
   const pick = (one: Try): void =>
     changeView({ tryNumber: one === tries.at(-1) ? null : one.try, line: null }, true);
@@ -61,6 +64,7 @@ function TryTabs({ tries, shown }: { readonly tries: readonly Try[]; readonly sh
         >
           <Mark look={TRY_LOOK[one.state]} />
           Try {one.try}
+          {PLAIN.has(one.state) ? "" : `: ${TRY_LOOK[one.state].word}`}
         </button>
       ))}
     </div>

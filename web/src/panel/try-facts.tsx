@@ -24,7 +24,7 @@ export function TryFacts({ one }: { readonly one: Try }) {
                 <span className="soft"> after waiting {formatDuration(waited)}</span>
               )}
             </dd>
-            <dt>Took</dt>
+            <dt>Ran for</dt>
             <dd className="number">
               <Took from={Date.parse(startedAt)} to={endedAt === null ? null : Date.parse(endedAt)} />
               {endedAt === null ? " so far" : ""}

@@ -38,7 +38,7 @@ export function EditPool({ pool, onClose }: EditProps) {
             Name
             <input
               className="field"
-              autoFocus
+              data-first
               required
               spellCheck={false}
               autoComplete="off"
@@ -52,7 +52,7 @@ export function EditPool({ pool, onClose }: EditProps) {
           Slots
           <input
             className="field"
-            autoFocus={pool !== null}
+            data-first={pool === null ? undefined : ""}
             inputMode="numeric"
             autoComplete="off"
             aria-invalid={slots !== "" && !fits}
@@ -120,7 +120,7 @@ export function DeletePool({ pool, onClose }: { readonly pool: Pool; readonly on
         </p>
       )}
       <div className="dialog-foot">
-        <button type="button" className="button" autoFocus onClick={onClose}>
+        <button type="button" className="button" data-first onClick={onClose}>
           Cancel
         </button>
         <button

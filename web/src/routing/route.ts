@@ -1,8 +1,7 @@
 /** The whole state of the page as a value, and as a URL: what is not in here does not survive a reload. Pure. */
 
 import { RUN_STATES, RUN_TYPES, type RunState, type RunType } from "../../../core/states.ts";
-
-export type ZoneChoice = "utc" | "local" | "dag";
+import { parseZone, type ZoneChoice } from "./zone-choice.ts";
 
 export type Place =
   | { readonly page: "dags"; readonly list: DagListView }
@@ -50,12 +49,24 @@ export interface RunListView {
   readonly type: RunType | null;
   /** Part of the DAG's or the run's id. */
   readonly search: string;
-  /** First and last day of their logical dates, `2026-05-09`, in the zone in use. */
+  /** Which of their dates `from` and `until` are about: when they began, or their logical date. */
+  readonly by: RunDate;
+  /** First and last day, `2026-05-09`, in the zone in use. */
   readonly from: string | null;
   readonly until: string | null;
 }
 
-export const ALL_RUNS: RunListView = { state: null, type: null, search: "", from: null, until: null };
+export const RUN_DATES = ["started", "logical"] as const;
+export type RunDate = (typeof RUN_DATES)[number];
+
+export const ALL_RUNS: RunListView = {
+  state: null,
+  type: null,
+  search: "",
+  by: "started",
+  from: null,
+  until: null,
+};
 
 /** What a DAG's page shows: runs over time, one run in three ways, its source, or what is selected at full width. */
 export const VIEWS = ["grid", "graph", "gantt", "code", "details"] as const;
@@ -131,7 +142,7 @@ export const NO_PICK = {
 
 export interface Route {
   readonly place: Place;
-  /** null: the URL does not say; the remembered choice applies. */
+  /** null: the URL does not say; the remembered choice applies, and goes into the URL. */
   readonly zone: ZoneChoice | null;
 }
 
@@ -158,8 +169,7 @@ function decode(text: string): string {
 
 export function parseRoute(pathname: string, search: string): Route {
   const query = new URLSearchParams(search);
-  const zone = oneOf(["utc", "local", "dag"] as const, query.get("tz"));
-  return { place: parsePlace(pathname, query), zone };
+  return { place: parsePlace(pathname, query), zone: parseZone(query.get("tz")) };
 }
 
 function parsePlace(pathname: string, query: URLSearchParams): Place {
@@ -178,6 +188,7 @@ function parsePlace(pathname: string, query: URLSearchParams): Place {
           state: oneOf(RUN_STATES, query.get("state")),
           type: oneOf(RUN_TYPES, query.get("type")),
           search: query.get("q") ?? "",
+          by: oneOf(RUN_DATES, query.get("by")) ?? "started",
           from: day(query.get("from")),
           until: day(query.get("until")),
         },
@@ -242,7 +253,11 @@ export function formatRoute({ place, zone }: Route): string {
   };
   const path = formatPlace(place, put);
   put("tz", zone);
-  const text = query.toString().replaceAll(/=(?=&|$)/g, "");
+  // A slash may stand in a query as it is: zones and files are read more easily with it.
+  const text = query
+    .toString()
+    .replaceAll(/=(?=&|$)/g, "")
+    .replaceAll("%2F", "/");
   return text === "" ? path : `${path}?${text}`;
 }
 
@@ -266,6 +281,7 @@ function formatPlace(place: Place, put: Put): string {
       put("state", place.list.state);
       put("type", place.list.type);
       put("q", place.list.search);
+      put("by", place.list.by, ALL_RUNS.by);
       put("from", place.list.from);
       put("until", place.list.until);
       return "/runs";

@@ -1,12 +1,18 @@
 /** The address bar as a store: every part of the page reads its state from here and writes it back here. */
 import { useSyncExternalStore } from "react";
+import { rememberedZone } from "../time/remembered-zone.ts";
 import { PLAIN_VIEW, formatRoute, parseRoute, type DagView, type Place, type Route } from "./route.ts";
 
 const listeners = new Set<() => void>();
 let current: Route = read();
 
+/** An address without a zone gets the remembered one at once: whoever it is sent to sees the same times. */
 function read(): Route {
-  return parseRoute(location.pathname, location.search);
+  const route = parseRoute(location.pathname, location.search);
+  if (route.zone !== null) return route;
+  const whole = { ...route, zone: rememberedZone() };
+  history.replaceState(history.state, "", formatRoute(whole));
+  return whole;
 }
 
 function changed(): void {

@@ -1,8 +1,9 @@
-import type { Run } from "../../../api/contracts.ts";
+import type { ListedRun } from "../../../api/contracts.ts";
 import { RUN_STATES, type RunType } from "../../../core/states.ts";
+import { standOf } from "../../../remote/run-words.ts";
 import { useRuns } from "../api/queries.ts";
 import { Link } from "../routing/link.tsx";
-import { ALL_RUNS, type RunListView } from "../routing/route.ts";
+import { ALL_RUNS, RUN_DATES, type RunDate, type RunListView } from "../routing/route.ts";
 import { dagPlace, goTo } from "../routing/use-route.ts";
 import { StateWord } from "../states/state-mark.tsx";
 import { RUN_LOOK, RUN_TYPE_WORD } from "../states/tables.ts";
@@ -16,6 +17,8 @@ import { SearchBox } from "../ui/search-box.tsx";
 
 /** The kinds that runs can have today; an address may name one of the others. */
 const KINDS: readonly RunType[] = ["scheduled", "manual"];
+
+const DATE_WORD: Record<RunDate, string> = { started: "Started", logical: "Logical date" };
 
 /** Runs of all DAGs, newest first: what failed, and what is at work. */
 export function RunsPage({ list }: { readonly list: RunListView }) {
@@ -34,6 +37,25 @@ export function RunsPage({ list }: { readonly list: RunListView }) {
             value={list.search}
             onChange={(search) => change({ search })}
           />
+          <select
+            className="field"
+            aria-label="Which date"
+            title={
+              list.by === "started"
+                ? "from and to are about when a run began; one that waits to begin is in no such span"
+                : "from and to are about a run's logical date, the start of its interval"
+            }
+            value={list.by}
+            onChange={(event) =>
+              change({ by: RUN_DATES.find((one) => one === event.target.value) ?? ALL_RUNS.by })
+            }
+          >
+            {RUN_DATES.map((by) => (
+              <option key={by} value={by}>
+                {DATE_WORD[by]}
+              </option>
+            ))}
+          </select>
           <label className="check">
             from
             <input
@@ -99,7 +121,7 @@ export function RunsPage({ list }: { readonly list: RunListView }) {
   );
 }
 
-function RunTable({ runs, filtered }: { readonly runs: readonly Run[]; readonly filtered: boolean }) {
+function RunTable({ runs, filtered }: { readonly runs: readonly ListedRun[]; readonly filtered: boolean }) {
   if (runs.length === 0) {
     if (filtered) return <Notice title="No such runs" />;
     return <Notice title="No runs yet">Trigger one from a DAG&apos;s page.</Notice>;
@@ -109,7 +131,7 @@ function RunTable({ runs, filtered }: { readonly runs: readonly Run[]; readonly 
       <thead>
         <tr>
           <th scope="col">DAG</th>
-          <th scope="col">Run</th>
+          <th scope="col">Logical date</th>
           <th scope="col">State</th>
           <th scope="col">Kind</th>
           <th scope="col">Started</th>
@@ -125,7 +147,7 @@ function RunTable({ runs, filtered }: { readonly runs: readonly Run[]; readonly 
   );
 }
 
-function RunRow({ run }: { readonly run: Run }) {
+function RunRow({ run }: { readonly run: ListedRun }) {
   const { zone } = useZone();
   const startedAt = run.startedAt === null ? null : Date.parse(run.startedAt);
   const endedAt = run.endedAt === null ? null : Date.parse(run.endedAt);
@@ -143,15 +165,36 @@ function RunRow({ run }: { readonly run: Run }) {
       </td>
       <td>
         <StateWord look={RUN_LOOK[run.state]} />
-        {run.reason !== null && (
-          <div className="soft small clip" title={run.reason}>
-            {run.reason}
-          </div>
-        )}
+        <Why run={run} />
       </td>
       <td>{RUN_TYPE_WORD[run.runType]}</td>
       <td>{startedAt === null ? <span className="soft">not yet</span> : <Relative at={startedAt} />}</td>
       <td className="number">{startedAt !== null && <Took from={startedAt} to={endedAt} />}</td>
     </tr>
+  );
+}
+
+/** The reason of the run itself, else which task failed, which is a link to it, or that it waits. */
+function Why({ run }: { readonly run: ListedRun }) {
+  const text = run.reason ?? standOf(run);
+  if (text === null) return null;
+  const failed = run.reason === null ? (run.tasks?.firstFailed ?? null) : null;
+  return (
+    <div className="soft small clip" title={text}>
+      {failed === null ? (
+        text
+      ) : (
+        <Link
+          to={dagPlace(run.dagId, {
+            runId: run.runId,
+            taskId: failed.taskId,
+            mapIndex: failed.mapIndex < 0 ? null : failed.mapIndex,
+          })}
+          className="quiet"
+        >
+          {text}
+        </Link>
+      )}
+    </div>
   );
 }

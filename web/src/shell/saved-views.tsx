@@ -81,7 +81,7 @@ function ViewsDialog({ onClose }: { readonly onClose: () => void }) {
           Save this page as
           <input
             className="field"
-            autoFocus
+            data-first
             maxLength={LONGEST_NAME}
             placeholder="My failed DAGs"
             value={name}

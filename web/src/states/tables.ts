@@ -26,6 +26,8 @@ const UP = "M6 9.5v-7M3 5.5l3-3 3 3";
 const SKIP = "M2.5 3l3 3-3 3M6.5 3l3 3-3 3";
 const STOP = "M3.5 3.5h5v5h-5z";
 const DASH = "M3 6h6";
+const GONE = "M6 2.5v4.2M6 9.5h.01";
+const BACK = "M9.5 6h-7M5 3.5l-2.5 2.5 2.5 2.5";
 
 export const TASK_LOOK = {
   none: { word: "not started", meaning: "Waits for its upstream tasks", mark: "", tone: "none" },
@@ -88,11 +90,16 @@ export const TRY_LOOK = {
     tone: "failed",
   },
   skipped: { word: "skipped", meaning: "The body asked to be skipped", mark: SKIP, tone: "skipped" },
-  lost: { word: "lost", meaning: "Its worker died", mark: CROSS, tone: "failed" },
+  lost: {
+    word: "lost",
+    meaning: "Its worker died: the next try uses no retry, unless it is the third lost in a row",
+    mark: GONE,
+    tone: "retry",
+  },
   requeued: {
     word: "requeued",
     meaning: "Handed back unharmed; no retry was used up",
-    mark: RETRY,
+    mark: BACK,
     tone: "queued",
   },
   cancelled: { word: "cancelled", meaning: "Stopped by someone", mark: STOP, tone: "cancelled" },

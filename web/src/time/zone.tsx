@@ -1,8 +1,8 @@
-/** The zone in use: from the URL, else the remembered choice, else UTC. A page of a DAG offers that DAG's zone. */
+/** The zone in use, as the URL names it. A page of a DAG offers that DAG's zone. */
 import { createContext, useContext, useMemo, type ReactNode } from "react";
-import type { ZoneChoice } from "../routing/route.ts";
+import type { ZoneChoice } from "../routing/zone-choice.ts";
 import { currentRoute, navigate, useRoute } from "../routing/use-route.ts";
-import { recall, remember } from "../ui/remembered.ts";
+import { rememberZone } from "./remembered-zone.ts";
 
 interface ZoneInUse {
   readonly choice: ZoneChoice;
@@ -12,15 +12,8 @@ interface ZoneInUse {
 
 const ZoneContext = createContext<ZoneInUse>({ choice: "utc", zone: "UTC" });
 
-export const LOCAL_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
-
-function remembered(): ZoneChoice {
-  const text = recall("zone");
-  return text === "local" || text === "dag" ? text : "utc";
-}
-
 export function chooseZone(choice: ZoneChoice): void {
-  remember("zone", choice);
+  rememberZone(choice);
   navigate({ ...currentRoute(), zone: choice }, true);
 }
 
@@ -32,9 +25,8 @@ export function ZoneProvider({
   readonly dagZone: string | null;
   readonly children: ReactNode;
 }) {
-  const { zone: inUrl } = useRoute();
-  const choice = inUrl ?? remembered();
-  const zone = choice === "local" ? LOCAL_ZONE : choice === "dag" ? (dagZone ?? "UTC") : "UTC";
+  const choice = useRoute().zone ?? "utc";
+  const zone = choice === "dag" ? (dagZone ?? "UTC") : choice === "utc" ? "UTC" : choice;
   const value = useMemo(() => ({ choice, zone }), [choice, zone]);
   return <ZoneContext.Provider value={value}>{children}</ZoneContext.Provider>;
 }

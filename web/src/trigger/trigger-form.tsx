@@ -84,13 +84,17 @@ export function TriggerForm({ dag, onClose, onOpenRun }: TriggerProps) {
           Logical date
           <input
             className="field"
-            autoFocus
+            data-first
             spellCheck={false}
             autoComplete="off"
             placeholder={`${formatInstant(Date.now(), zone, false).slice(0, 10)} 00:00`}
             aria-invalid={when !== null && when.kind !== "instant"}
             value={date}
-            onChange={(event) => setDate(event.target.value)}
+            onChange={(event) => {
+              setDate(event.target.value);
+              // What was refused is another wish; what is wrong with the params stays at its fields.
+              if (paramErrorsOf(trigger.error).length === 0) trigger.reset();
+            }}
           />
           <DateHelp when={when} zone={zone} />
         </label>

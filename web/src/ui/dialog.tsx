@@ -6,13 +6,19 @@ interface Props {
   readonly children: ReactNode;
 }
 
-/** The browser's own modal dialog: it keeps the focus inside, closes on Escape and gives the focus back. */
+/**
+ * The browser's own modal dialog: it keeps the focus inside, closes on Escape and gives the focus back. It opens with
+ * the focus on what is marked `data-first` (React's autoFocus comes before the dialog is shown, which then takes it away).
+ */
 export function Dialog({ title, onClose, children }: Props) {
   const ref = useRef<HTMLDialogElement>(null);
   const titleId = useId();
   useEffect(() => {
     const dialog = ref.current;
-    if (dialog !== null && !dialog.open) dialog.showModal();
+    if (dialog !== null && !dialog.open) {
+      dialog.showModal();
+      dialog.querySelector<HTMLElement>("[data-first]")?.focus();
+    }
     return () => dialog?.close();
   }, []);
   return (
