@@ -4,6 +4,7 @@ import { runInfoOf } from "../client/opening.ts";
 import { Terminal } from "../core/errors.ts";
 import { RUN_DONE } from "../core/states.ts";
 import { advance, type RecordRow, type RequestRow } from "../db/pools/advance.ts";
+import { pauseFailing } from "../db/dag-rows.ts";
 import { closeRuns, openRun, reopenRun, runsStarted, stopTries, type CloseRun } from "../db/runs.ts";
 import { Batcher } from "../core/batcher.ts";
 import { recordRow, requestRow } from "./rows.ts";
@@ -103,6 +104,7 @@ export function createRunActivities(deps: RunActivitiesDeps): RunActivities {
     async closeRun({ run, decisions, state, reason, progress }) {
       const records = decisions.map((decision) => recordRow(run, decision));
       await closing.add({ run, records, state, reason, progress });
+      if (state === "failed") await pauseFailing(deps.pool, [run]);
     },
 
     async reopenRun({ run, decisions, progress }) {

@@ -97,6 +97,13 @@ export const Graph = z
     endDate: optionalInstant,
     catchup: z.boolean(),
     maxActiveRuns: z.int(),
+    runTimeoutMs: z.number().nullable(),
+    runRetries: z.int().openapi({ description: "How often what failed runs again before a run fails" }),
+    runRetryDelayMs: z.number(),
+    maxFailedRuns: z
+      .int()
+      .nullable()
+      .openapi({ description: "After so many failed runs in a row it is paused" }),
   })
   .openapi("Graph");
 export type Graph = z.infer<typeof Graph>;

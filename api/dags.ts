@@ -219,5 +219,9 @@ export function shapeGraph(graph: SerialGraph): Graph {
     endDate: graph.endDate,
     catchup: graph.catchup,
     maxActiveRuns: graph.maxActiveRuns,
+    runTimeoutMs: graph.runTimeoutMs ?? null,
+    runRetries: graph.runRetries ?? 0,
+    runRetryDelayMs: graph.runRetryDelayMs ?? 0,
+    maxFailedRuns: graph.maxFailedRuns ?? null,
   };
 }

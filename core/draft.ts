@@ -27,6 +27,8 @@ export class Draft {
   open: number;
   measured: Readonly<Record<number, Measured>>;
   #seq: number;
+  reruns: number;
+  resting: boolean;
   readonly #answers: RunProgress["answers"];
   readonly #touched: At[] = [];
 
@@ -37,6 +39,8 @@ export class Draft {
     this.#seq = progress.seq;
     this.open = progress.open;
     this.measured = progress.measured;
+    this.reruns = progress.reruns;
+    this.resting = progress.resting;
     this.#answers = progress.answers;
   }
 
@@ -234,7 +238,7 @@ export class Draft {
 
   finish(): { progress: RunProgress; effects: readonly Effect[] } {
     this.#propagate();
-    const state = this.open > 0 ? "running" : this.#finalState();
+    const state = this.#state();
     if (state !== "running") this.effects.push({ kind: "close", state });
     return {
       progress: {
@@ -244,10 +248,32 @@ export class Draft {
         open: this.open,
         ending: this.ending,
         measured: this.measured,
+        reruns: this.reruns,
+        resting: this.resting,
         answers: this.#answers,
       },
       effects: this.effects,
     };
+  }
+
+  /** A run that has failed rests and begins again, as long as it may. */
+  #state(): RunState {
+    if (this.open > 0) {
+      this.resting = false;
+      return "running";
+    }
+    const state = this.#finalState();
+    const { retries, retryDelayMs } = this.plan.run;
+    if (state !== "failed" || this.ending !== null || (!this.resting && this.reruns >= retries)) {
+      this.resting = false;
+      return state;
+    }
+    if (!this.resting) {
+      this.resting = true;
+      this.reruns += 1;
+      this.effects.push({ kind: "rest", delayMs: retryDelayMs });
+    }
+    return "running";
   }
 
   record(at: At, state: TaskState, ended: RecordEffect["ended"]): void {

@@ -35,6 +35,14 @@ export interface SerialGraph {
   readonly tasks: readonly SerialTask[];
   /** Left out: nothing is mapped. */
   readonly maps?: readonly SerialMap[];
+  /** Bound of a run from its first task's being asked for, ms; left out: none. */
+  readonly runTimeoutMs?: number;
+  /** How often what failed runs again before the run fails; left out: never. */
+  readonly runRetries?: number;
+  /** Rest before that, ms; left out: none. */
+  readonly runRetryDelayMs?: number;
+  /** After so many failed runs in a row the DAG is paused; left out: never. */
+  readonly maxFailedRuns?: number;
 }
 
 /** Tasks shown, cleared and marked as one. */

@@ -1,6 +1,6 @@
 /** What a run needs of its graph, and what follows from it. Pure. */
 import type { AskedOfOutput } from "./decision.ts";
-import type { SerialTask } from "./graph.ts";
+import type { SerialGraph, SerialTask } from "./graph.ts";
 import type { SerialMap } from "./mapping.ts";
 
 export type RunTask = Pick<
@@ -70,6 +70,12 @@ export interface RunPlan {
   /** Positions of the tasks that wait for each task. */
   readonly downstream: readonly (readonly number[])[];
   readonly positions: ReadonlyMap<string, number>;
+  /** Of the run as a whole: its bound in ms or null, and how often and after how long it runs again. */
+  readonly run: {
+    readonly timeoutMs: number | null;
+    readonly retries: number;
+    readonly retryDelayMs: number;
+  };
   /** Maps whose lists a task gives, by its position. */
   readonly feeds: ReadonlyMap<number, readonly number[]>;
   /** Short circuits from which each task can be reached, by its position. */
@@ -81,9 +87,23 @@ export interface RunPlan {
 }
 
 /** What a run carries of its graph. */
-export interface RunGraph {
+export interface RunGraph extends Pick<
+  SerialGraph,
+  "maps" | "runTimeoutMs" | "runRetries" | "runRetryDelayMs"
+> {
   readonly tasks: readonly RunTask[];
-  readonly maps?: readonly SerialMap[];
+}
+
+/** Only what a run needs: what is at its default there is left out. */
+export function runGraphOf(graph: SerialGraph): RunGraph {
+  const { maps, runTimeoutMs, runRetries, runRetryDelayMs } = graph;
+  return {
+    tasks: graph.tasks.map(runTaskOf),
+    ...(maps !== undefined && { maps }),
+    ...(runTimeoutMs !== undefined && { runTimeoutMs }),
+    ...(runRetries !== undefined && { runRetries }),
+    ...(runRetryDelayMs !== undefined && { runRetryDelayMs }),
+  };
 }
 
 export function planOf(graph: RunGraph): RunPlan {
@@ -117,6 +137,11 @@ export function planOf(graph: RunGraph): RunPlan {
     maps,
     downstream,
     positions: new Map(tasks.map((task, position) => [task.id, position])),
+    run: {
+      timeoutMs: graph.runTimeoutMs ?? null,
+      retries: graph.runRetries ?? 0,
+      retryDelayMs: graph.runRetryDelayMs ?? 0,
+    },
     feeds,
     circuits,
     reaches: (from, to) => afterOne(from).has(to),

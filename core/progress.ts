@@ -17,6 +17,10 @@ export interface RunProgress {
   readonly ending: Ending | null;
   /** Of outputs that tasks are mapped over, by position. */
   readonly measured: Readonly<Record<number, Measured>>;
+  /** How often it began again as a whole, after it had failed. */
+  readonly reruns: number;
+  /** It has failed, and rests before it begins again. */
+  readonly resting: boolean;
   /** What the latest commands were answered, by their ids: one that comes twice is done once. */
   readonly answers: readonly (readonly [id: string, answer: CommandAnswer])[];
 }
@@ -50,6 +54,8 @@ export type RunEvent =
   | ({ readonly kind: "granted" } & AtTry)
   | ({ readonly kind: "ended"; readonly outcome: TryOutcome } & AtTry)
   | ({ readonly kind: "due" } & AtTry)
+  /** The rest is over that a failed run takes before it begins again. */
+  | { readonly kind: "rerun" }
   /** Ends the run before its time; teardowns whose setups succeeded run first (K29, K77). */
   | ({ readonly kind: "end" } & Ending)
   /** These cells run again (`core/selection.ts`); an index of -1 means all instances of a mapped task. */
@@ -65,6 +71,8 @@ export type Effect =
   | ({ readonly kind: "wait"; readonly delayMs: number } & AtTry)
   /** Ask a running body to stop; its `ended` follows. */
   | ({ readonly kind: "stop" } & AtTry)
+  /** Send `rerun` after the delay. */
+  | { readonly kind: "rest"; readonly delayMs: number }
   | RecordEffect
   | { readonly kind: "close"; readonly state: RunState };
 
@@ -84,6 +92,8 @@ export function newProgress(plan: RunPlan): RunProgress {
     open: plan.tasks.length,
     ending: null,
     measured: {},
+    reruns: 0,
+    resting: false,
     answers: [],
   };
 }
@@ -91,6 +101,7 @@ export function newProgress(plan: RunPlan): RunProgress {
 /** A closed run that is to be looked at again, for a command. */
 export const reopened = (progress: RunProgress): RunProgress => ({
   ...progress,
+  reruns: 0,
   state: "running",
   ending: null,
 });

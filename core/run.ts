@@ -45,6 +45,10 @@ const HANDLERS: { readonly [K in RunEvent["kind"]]: Handler<K> } = {
   due: (draft, at) => {
     if (draft.isAt(at, "up_for_retry")) draft.request(at);
   },
+  rerun: (draft) => {
+    if (!draft.resting) return;
+    clear(draft, failedCells(draft));
+  },
   end: (draft, { as, reason }) => {
     if (draft.ending !== null) return;
     draft.ending = { as, reason };
@@ -58,6 +62,16 @@ const HANDLERS: { readonly [K in RunEvent["kind"]]: Handler<K> } = {
   clear: (draft, { cells }) => clear(draft, cells),
   mark: (draft, { cells, as }) => mark(draft, cells, as),
 };
+
+/** All cells that failed, or could not run. */
+function failedCells(draft: Draft): At[] {
+  return draft.plan.tasks.flatMap((_, task) =>
+    [...draft.cells.indexes(task)].flatMap((index) => {
+      const { state } = draft.cells.get(task, index);
+      return state === "failed" || state === "upstream_failed" ? [{ task, index }] : [];
+    }),
+  );
+}
 
 const tryOf = ({ task, index, try: number }: AtTry): AtTry => ({ task, index, try: number });
 

@@ -112,3 +112,23 @@ export async function setPaused(
   ]);
   return rows[0]!.found;
 }
+
+/**
+ * Pauses those DAGs of these runs, all failed, whose last runs have failed as often in a row as they allow (A5); answers
+ * their ids.
+ */
+export async function pauseFailing(db: Db, runs: readonly number[]): Promise<readonly string[]> {
+  const { rows } = await db.query<{ dag_id: string }>(
+    `select d.dag_id, app.set_paused(d.dag_id, true, 'meridian',
+              'the last ' || case when d.max_failed_runs = 1 then 'run' else d.max_failed_runs || ' runs' end || ' failed')
+     from app.dag d
+     where d.dag_id in (select r.dag_id from app.dag_run r where r.run = any ($1))
+       and d.max_failed_runs is not null and not d.paused
+       and (select count(*) = d.max_failed_runs and bool_and(s.state = 'failed') from (
+              select r.state from app.dag_run r
+              where r.dag_id = d.dag_id and r.state in ('success', 'failed', 'cancelled')
+              order by r.logical_at desc, r.run desc limit d.max_failed_runs) s)`,
+    [runs],
+  );
+  return rows.map((row) => row.dag_id);
+}

@@ -72,6 +72,7 @@ create table app.dag (
   tags text[] not null default '{}'::text[],
   description text not null default ''::text,
   updated_at timestamp with time zone not null default app.now(),
+  max_failed_runs integer,
   constraint dag_pkey PRIMARY KEY (dag_id)
 );
 CREATE INDEX dag_due ON app.dag USING btree (next_due_at) WHERE (active AND (NOT paused) AND (next_due_at IS NOT NULL));
@@ -174,6 +175,15 @@ create table app.schema_migration (
   name text not null,
   at timestamp with time zone not null default now(),
   constraint schema_migration_pkey PRIMARY KEY (number)
+);
+
+create table app.stop (
+  run bigint not null,
+  task_id text not null,
+  map_index integer not null,
+  try integer not null,
+  at timestamp with time zone not null default app.now(),
+  constraint stop_pkey PRIMARY KEY (run, task_id, map_index, try)
 );
 
 create table app.task_event (
@@ -697,6 +707,32 @@ begin
   ) o;
 end $function$;
 
+CREATE OR REPLACE FUNCTION app.reopen_run(p_run bigint, p_records jsonb, p_state jsonb, OUT placed boolean, OUT undecided boolean)
+ RETURNS record
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_account text;
+  v_free boolean;
+begin
+  perform app.share_allocator();
+  select 'runs:' || r.dag_id into v_account from app.dag_run r where r.run = p_run;
+  perform app.lock_accounts(73, array[v_account]);
+  perform app.settle(p_records);
+  perform from app.dag_run r where r.run = p_run for update;
+  update app.dag_run r set state = 'queued', ended_at = null, reason = null, run_state = p_state
+  where r.run = p_run and r.state not in ('queued', 'running');
+  select not exists (select from app.lease w where w.account = v_account and w.granted_at is null and not w.held)
+         and a.slots > coalesce((select sum(l.slots) from app.lease l where l.account = v_account and l.granted_at is not null), 0)
+    into v_free from app.account a where a.key = v_account;
+  insert into app.lease (run, task_id, try, account, slots, priority, granted_at, tell_after)
+  values (p_run, '', 0, v_account, 1, 10, case when v_free then app.now() end, app.now() + interval '5 seconds')
+  on conflict do nothing;
+  select l.granted_at is not null into placed from app.lease l where l.run = p_run and l.task_id = '';
+  if placed then perform app.runs_started(array[p_run]); end if;
+  undecided := not placed;
+end $function$;
+
 CREATE OR REPLACE FUNCTION app.runs_started(p_runs bigint[])
  RETURNS void
  LANGUAGE plpgsql
@@ -759,13 +795,24 @@ begin
     where t.state is distinct from excluded.state or t.ended_at is null;
 
   insert into app.cell as c (run, task_id, map_index, state, try, phase, seq, ended_at)
-  select distinct on (r.run, r.task_id, r.map_index) r.run, r.task_id, r.map_index, r.state, r.try, 3, r.seq, app.now()
+  select distinct on (r.run, r.task_id, r.map_index) r.run, r.task_id, r.map_index, r.state, r.try, 3, r.seq,
+         case when r.state <> 'none' then app.now() end
   from jsonb_to_recordset(p) as r(run bigint, seq integer, task_id text, map_index integer, try integer, state text)
   order by r.run, r.task_id, r.map_index, r.seq desc
   on conflict on constraint cell_pkey do update
     set state = excluded.state, try = excluded.try, phase = 3, seq = excluded.seq,
-        ended_at = case when c.try = excluded.try then coalesce(c.ended_at, excluded.ended_at) else excluded.ended_at end
+        ended_at = case when c.try = excluded.try and excluded.state <> 'none' then coalesce(c.ended_at, excluded.ended_at)
+                        else excluded.ended_at end,
+        -- It is to run again: nothing of it has happened yet.
+        queued_at = case when excluded.state <> 'none' then c.queued_at end,
+        started_at = case when excluded.state <> 'none' then c.started_at end
     where excluded.seq > c.seq;
+
+  -- A mapped task that was shown as a whole gives way to its instances.
+  delete from app.cell c
+  using jsonb_to_recordset(p) as r(run bigint, task_id text, map_index integer, state text)
+  where r.state = 'removed' and r.map_index = -1 and c.run = r.run and c.task_id = r.task_id and c.map_index = -1
+    and c.state = 'removed';
 
   -- Also what was asked ahead for a task that now never runs (record_tries).
   delete from app.lease as l
@@ -792,5 +839,15 @@ CREATE OR REPLACE FUNCTION app.share_allocator()
  RETURNS void
  LANGUAGE sql
 AS $function$ select pg_advisory_xact_lock_shared(72, 2) $function$;
+
+CREATE OR REPLACE FUNCTION app.stop_tries(p jsonb)
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  insert into app.stop (run, task_id, map_index, try)
+  select s.run, s.task_id, s.map_index, s.try
+  from jsonb_to_recordset(p) as s(run bigint, task_id text, map_index integer, try integer)
+  on conflict do nothing
+$function$;
 
 insert into app.account (key, slots, description) values ('pool:default_pool', 128, 'For tasks that name no pool');

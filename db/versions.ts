@@ -2,7 +2,7 @@ import { Batcher } from "../core/batcher.ts";
 import { Terminal } from "../core/errors.ts";
 import type { SerialGraph } from "../core/graph.ts";
 import { poolAccount } from "../core/ids.ts";
-import { planOf, runTaskOf, type RunGraph, type RunPlan } from "../core/plan.ts";
+import { planOf, runGraphOf, type RunGraph, type RunPlan } from "../core/plan.ts";
 import { newProgress } from "../core/progress.ts";
 import { step } from "../core/run.ts";
 import type { Db } from "./connection.ts";
@@ -79,8 +79,8 @@ export class Versions {
 }
 
 function loadedOf(row: VersionRow): LoadedVersion {
-  const tasks = row.graph.tasks.map(runTaskOf);
-  const graph: RunGraph = row.graph.maps === undefined ? { tasks } : { tasks, maps: row.graph.maps };
+  const graph = runGraphOf(row.graph);
+  const { tasks } = graph;
   const plan = planOf(graph);
   const first: FirstRow[] = [];
   for (const effect of step(plan, newProgress(plan), { kind: "opened" }).effects) {

@@ -243,6 +243,7 @@ function dagRow(finding: Good, { graph }: ImportedDag): DagRow {
     end_at: graph.endDate,
     catchup: graph.catchup,
     max_active_runs: graph.maxActiveRuns,
+    max_failed_runs: graph.maxFailedRuns ?? null,
     shard: shardOf(graph.dagId),
     owner: graph.owner,
     tags: graph.tags,

@@ -94,6 +94,18 @@ export class Tries {
     );
   }
 
+  /** Something that happens to the run after a while, unless it is over or stopped by then. */
+  rest(delayMs: number, event: RunEvent): void {
+    this.#delays += 1;
+    sleep(delayMs).then(
+      () => {
+        this.#delays -= 1;
+        this.#push(event);
+      },
+      () => undefined,
+    );
+  }
+
   /** Nothing that still waits may outlive the run. */
   end(): void {
     if (this.#delays > 0) this.#bodies?.cancel();

@@ -114,6 +114,10 @@ export class Turns {
   /** The scope in which its tries and delays begin from now on. */
   within(bodies: CancellationScope): void {
     this.#tries.within(bodies);
+    const { timeoutMs } = this.#plan.run;
+    if (timeoutMs === null) return;
+    const reason = `it took longer than its runTimeout of ${timeoutMs / 1000} s`;
+    this.#tries.rest(timeoutMs, { kind: "end", as: "failed", reason });
   }
 
   granted(grants: readonly Grant[]): void {
@@ -236,6 +240,9 @@ export class Turns {
         else wanted.requests.push(requestOf(this.#plan, effect));
         return;
       }
+      case "rest":
+        this.#tries.rest(effect.delayMs, { kind: "rerun" });
+        return;
       case "record":
         this.#pending.push(decisionOf(this.#plan, effect));
         wanted.mustSettle ||= !isKnownAlready(effect);

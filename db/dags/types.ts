@@ -16,6 +16,7 @@ export interface DagRow {
   readonly end_at: string | null;
   readonly catchup: boolean;
   readonly max_active_runs: number;
+  readonly max_failed_runs: number | null;
   readonly shard: number;
   readonly owner: string;
   readonly tags: readonly string[];

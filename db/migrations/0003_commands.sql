@@ -42,3 +42,6 @@ begin
   if placed then perform app.runs_started(array[p_run]); end if;
   undecided := not placed;
 end $$;
+
+-- After so many failed runs in a row the DAG is paused; null: never.
+alter table app.dag add column max_failed_runs integer;

@@ -21,6 +21,7 @@ type Left<T> = T extends Date ? string : T;
 type AsTold<Row> = { [K in keyof Row as Camel<K>]: Left<Row[K]> };
 
 /** Fields that are told otherwise than they are kept: left out there, null here. */
+type ToldOfRun = "runTimeoutMs" | "maxFailedRuns";
 type Told = "retryRules" | "decides" | "concurrency" | "setup" | "teardown";
 
 const same = <A, B>(answer: Same<Plain<A>, Plain<B>>): void => expect(answer).toBe(true);
@@ -47,7 +48,15 @@ test("types: contracts say what rows and graphs say", () => {
   same<contracts.Timetable, Timetable>(true);
   same<
     Omit<contracts.Graph, "tasks" | "edges" | "groups">,
-    Omit<SerialGraph, "format" | "dagId" | "description" | "owner" | "tags" | "tasks" | "groups" | "maps">
+    Required<
+      Omit<
+        SerialGraph,
+        "format" | "dagId" | "description" | "owner" | "tags" | "tasks" | "groups" | "maps" | ToldOfRun
+      >
+    > & {
+      runTimeoutMs: number | null;
+      maxFailedRuns: number | null;
+    }
   >(true);
   same<contracts.TriggeredRun["state"], TriggeredRun["state"]>(true);
   same<Parameters<MeridianClient["pause"]>[2], contracts.PauseState["reason"]>(true);
