@@ -4,38 +4,31 @@ import type { SerialGraph } from "../core/graph.ts";
 import { checkId } from "../core/ids.ts";
 import { didYouMean } from "../core/suggest.ts";
 import { checkAcyclic } from "./cycle.ts";
-import { addGroupEdges, holds, type GroupEdge } from "./group-edges.ts";
-import { DAG_OPTIONS, GROUP_OPTIONS, readOptions, TASK_DEFAULTS, TASK_OPTIONS, within } from "./options.ts";
-import { toOutput } from "./output.ts";
+import { branchBody, checkDecider, switchBody, targetsIn, type Cases } from "./decide.ts";
+import type { Decides, DraftGroup, DraftMap, DraftTask, TaskValues } from "./draft.ts";
+import { foreignItem, nestedMap, readMap } from "./expand.ts";
+import { addGroupEdges, beginsWith, holds, type GroupEdge } from "./group-edges.ts";
+import { itemIn, makeItem } from "./item.ts";
+import { readOptions, TASK_DEFAULTS, within } from "./options.ts";
+import {
+  checkInputName,
+  definedOnly,
+  readDagOptions,
+  readGroupOptions,
+  readSwitchOptions,
+  readTaskOptions,
+} from "./own-options.ts";
 import { paramsOf, type Params } from "./params.ts";
 import { makeRef, refIn, type Node } from "./ref.ts";
+import type { GroupRef, TaskRef } from "./ref-types.ts";
 import type { Dag, OpenDag } from "./registry.ts";
 import { serialise } from "./serialise.ts";
 import { show } from "./show.ts";
-import { compileTemplates, makeReady, type CompiledTemplates } from "./ready.ts";
-import type { AnyParams, DagTools, GroupRef, TaskBody, TaskGroupOf, TaskOf, TaskRef } from "./types.ts";
-
-/** A task as collected: options checked, edges as positions. */
-export interface DraftTask {
-  readonly id: string;
-  readonly group: number | null;
-  readonly options: ReturnType<typeof readTaskOptions>;
-  readonly inputs: Readonly<Record<string, number>>;
-  /** Data and order edges alike. */
-  readonly upstream: Set<number>;
-  readonly templates: CompiledTemplates | null;
-  readonly body: TaskBody;
-}
-
-export interface DraftGroup {
-  readonly id: string;
-  readonly parent: number | null;
-  readonly options: ReturnType<typeof readGroupOptions>;
-  /** What the ids inside begin with. */
-  readonly prefix: string;
-  /** With those of what is around it. */
-  readonly defaults: Readonly<Record<string, unknown>>;
-}
+import { compileTemplates, makeReady } from "./ready.ts";
+import { readTeardown } from "./teardown.ts";
+import { toolsOf } from "./tools.ts";
+import type { DagTools } from "./tool-types.ts";
+import type { TaskBody } from "./types.ts";
 
 export class Builder implements OpenDag {
   readonly dagId: string;
@@ -46,6 +39,7 @@ export class Builder implements OpenDag {
   readonly #params: Params | null;
   readonly #tasks: DraftTask[] = [];
   readonly #groups: DraftGroup[] = [];
+  readonly #maps: DraftMap[] = [];
   /** Tasks and groups by id: they share one set of names. */
   readonly #nodes = new Map<string, Node>();
   readonly #groupEdges: GroupEdge[] = [];
@@ -64,46 +58,103 @@ export class Builder implements OpenDag {
       params === null
         ? null
         : within(`${this.#where}: option "params"`, () => paramsOf(params, schedule !== null));
-    this.tools = Object.freeze({
-      task: ((taskId: unknown, ...rest: readonly unknown[]) =>
-        rest.length < 2
-          ? this.addTask(taskId, {}, rest[0])
-          : this.addTask(taskId, rest[0], rest[1])) as TaskOf<AnyParams>,
-      taskGroup: ((groupId: unknown, ...rest: readonly unknown[]) =>
-        rest.length < 2
-          ? this.addGroup(groupId, {}, rest[0])
-          : this.addGroup(groupId, rest[0], rest[1])) as TaskGroupOf,
-    });
+    this.tools = Object.freeze(toolsOf(() => this));
   }
 
   addTask(id: unknown, options: unknown, body: unknown): TaskRef<unknown> {
-    const taskId = this.#newId("task", id);
-    const where = `${this.#where}, task "${taskId}"`;
-    if (typeof body !== "function") {
+    const { taskId, where } = this.#newTask("task", id, body);
+    return this.#add(taskId, readTaskOptions(options, this.#around.defaults, where), body, null, where);
+  }
+
+  addBranch(id: unknown, options: unknown, body: unknown): TaskRef<unknown> {
+    const { taskId, where } = this.#newTask("branch", id, body);
+    const values = readTaskOptions(options, this.#around.defaults, where);
+    const wrapped = branchBody(body as TaskBody, this, (one) => this.#begins(one));
+    return this.#add(taskId, values, wrapped, "branch", where);
+  }
+
+  addShortCircuit(id: unknown, options: unknown, body: unknown): TaskRef<unknown> {
+    const { taskId, where } = this.#newTask("shortCircuit", id, body);
+    const values = readTaskOptions(options, this.#around.defaults, where);
+    return this.#add(taskId, values, body, "short_circuit", where);
+  }
+
+  addSwitch(id: unknown, options: unknown, body: unknown): TaskRef<unknown> {
+    const { taskId, where } = this.#newTask("switchOn", id, body);
+    const values = readSwitchOptions(options, this.#around.defaults, where);
+    const cases: Cases = { cases: { ...values.cases }, otherwise: values.otherwise };
+    if (Object.keys(cases.cases).length === 0) {
       throw new DefinitionError(
-        "bad_body",
-        `${where}: its body is ${show(body)}; expected a function as the last argument of task()`,
+        "bad_option",
+        `${where}: option "cases" is empty; expected what follows, by answer: cases: { eu: loadEu, us: loadUs }`,
       );
     }
-    const values = readTaskOptions(options, this.#around.defaults, where);
-    const inputs = Object.fromEntries(
-      Object.entries(values.inputs).map(([name, ref]) => {
-        checkInputName(name, where);
-        return [name, this.#taskOf(ref, `${where}: input "${name}"`, "inputs: { rows }")];
-      }),
-    );
+    const targets = targetsIn(cases).map((target) => {
+      const named = typeof target === "string" ? this.#nodes.get(target) : undefined;
+      return named ?? this.#nodeOf(target, `${where}: one of its cases`, "cases: { eu: rows }");
+    });
+    const chosen = switchBody(body as TaskBody, cases);
+    const wrapped = branchBody(chosen, this, (one) => this.#begins(one));
+    const ref = this.#add(taskId, values, wrapped, "branch", where);
+    const node = refIn(ref)!.node;
+    for (const target of targets) this.#order(node, target, `${where}: option "cases"`);
+    return ref;
+  }
+
+  #add(
+    taskId: string,
+    values: TaskValues,
+    body: unknown,
+    decides: Decides | null,
+    where: string,
+  ): TaskRef<unknown> {
+    if (decides !== null) checkDecider(values, decides, where);
+    const taskOf = (ref: unknown, at: string, usage: string) => this.#taskOf(ref, at, usage);
+    const map = this.#mapOf(values, null, where);
+    const inputs: Record<string, number> = {};
+    const items: Record<string, string> = {};
+    for (const [name, ref] of Object.entries(values.inputs)) {
+      checkInputName(name, where);
+      const at = `${where}: input "${name}"`;
+      const item = itemIn(ref);
+      if (item === undefined) inputs[name] = this.#taskOf(ref, at, "inputs: { rows }");
+      else if (item.dag === this && item.map === map) items[name] = item.list;
+      else throw foreignItem(at, ref, item.groupId);
+    }
+    for (const name of Object.keys(values.expand)) {
+      checkInputName(name, where);
+      if (name in inputs) {
+        throw new DefinitionError(
+          "bad_option",
+          `${where}: "${name}" is in inputs and in expand, and the body would see one of them; give one another name`,
+        );
+      }
+      items[name] = name;
+    }
+    if (values.maxActivePerRun !== null && map === null) {
+      throw new DefinitionError(
+        "not_mapped",
+        `${where}: option "maxActivePerRun" is for instances of a mapped task, and it is not mapped; add expand, or leave it out`,
+      );
+    }
+    const teardown = readTeardown(values, this.#tasks, where, taskOf);
     const after = values.after.map((ref) => this.#nodeOf(ref, `${where}: option "after"`, "after: [rows]"));
     const templates = within(`${where}: option "templates"`, () =>
       compileTemplates(values.templates, this.#params),
     );
 
     const node: Node = { kind: "task", position: this.#tasks.length };
+    const lists = Object.keys(values.expand).length === 0 ? [] : this.#sourcesOf(map);
     this.#tasks.push({
       id: taskId,
       group: this.#group,
       options: values,
       inputs,
-      upstream: new Set(Object.values(inputs)),
+      items,
+      map,
+      teardown,
+      decides,
+      upstream: new Set([...Object.values(inputs), ...lists, ...(teardown ?? [])]),
       templates,
       body: body as TaskBody,
     });
@@ -128,13 +179,16 @@ export class Builder implements OpenDag {
     const prefix = values.prefix ? `${groupId}.` : around.prefix;
     const defaults = { ...around.defaults, ...definedOnly(values.defaults) };
     readOptions(TASK_DEFAULTS, defaults, `${where}: defaults`);
-    this.#groups.push({ id: groupId, parent, options: values, prefix, defaults });
+    const map = this.#mapOf(values, node.position, where);
+    this.#groups.push({ id: groupId, parent, options: values, prefix, defaults, map });
     this.#nodes.set(groupId, node);
+    const lists = Object.keys(values.expand);
     const tasksBefore = this.#tasks.length;
     this.#group = node.position;
     let returned: unknown;
     try {
-      returned = (build as () => unknown)();
+      const items = lists.map((list) => [list, makeItem({ dag: this, groupId, map: map!, list })]);
+      returned = (build as (given: object) => unknown)(Object.fromEntries(items) as object);
     } finally {
       this.#group = parent;
     }
@@ -150,6 +204,10 @@ export class Builder implements OpenDag {
         `${where}: it has no task; define tasks inside its function, or leave the group out`,
       );
     }
+    if (lists.length > 0) {
+      const at = `${where}: option "expand"`;
+      for (const position of this.#sourcesOf(map)) this.#order({ kind: "task", position }, node, at);
+    }
     return this.#refTo(node, groupId, where, { returned }) as GroupRef<unknown>;
   }
 
@@ -158,14 +216,49 @@ export class Builder implements OpenDag {
     addGroupEdges(this.#tasks, this.#groups, this.#groupEdges);
     checkAcyclic(this.#tasks, this.#where);
     const graph: SerialGraph = within(this.#where, () =>
-      serialise(this.dagId, this.#options, this.#params, this.#groups, this.#tasks),
+      serialise(this.dagId, this.#options, this.#params, this.#groups, this.#tasks, this.#maps),
     );
     const bodies = new Map(this.#tasks.map((task) => [task.id, task]));
     return Object.freeze({ id: this.dagId, graph, ...makeReady(this.#params, bodies) });
   }
 
-  get #around(): Pick<DraftGroup, "prefix" | "defaults"> {
-    return this.#group === null ? { prefix: "", defaults: this.#defaults } : this.#groups[this.#group]!;
+  get #around(): Pick<DraftGroup, "prefix" | "defaults" | "map"> {
+    return this.#group === null
+      ? { prefix: "", defaults: this.#defaults, map: null }
+      : this.#groups[this.#group]!;
+  }
+
+  /** The map that something new is in: its own, or that around it. `group`: its position, when it is a group. */
+  #mapOf(values: Parameters<typeof readMap>[0], group: number | null, where: string): number | null {
+    const own = readMap(values, group, where, (ref, at, usage) => this.#taskOf(ref, at, usage));
+    const around = this.#around.map;
+    if (own === null) return around;
+    if (around !== null) throw nestedMap(where, this.#groups[this.#maps[around]!.group!]!.id);
+    return this.#maps.push(own) - 1;
+  }
+
+  /** The tasks whose outputs a map's lists are. */
+  #sourcesOf(map: number | null): number[] {
+    const over = map === null ? {} : this.#maps[map]!.over;
+    return Object.values(over).filter((source) => typeof source === "number");
+  }
+
+  /** Asked by bodies, when the DAG is complete. */
+  #begins(id: string): readonly string[] | undefined {
+    const node = this.#nodes.get(id);
+    if (node === undefined) return undefined;
+    if (node.kind === "task") return [id];
+    return beginsWith(this.#tasks, this.#groups, node.position).map((position) => this.#tasks[position]!.id);
+  }
+
+  #newTask(tool: string, id: unknown, body: unknown): { readonly taskId: string; readonly where: string } {
+    const taskId = this.#newId("task", id);
+    const where = `${this.#where}, task "${taskId}"`;
+    if (typeof body === "function") return { taskId, where };
+    throw new DefinitionError(
+      "bad_body",
+      `${where}: its body is ${show(body)}; expected a function as the last argument of ${tool}()`,
+    );
   }
 
   /** The whole id of something new, by what is around it. */
@@ -237,6 +330,8 @@ export class Builder implements OpenDag {
   #nodeOf(ref: unknown, where: string, usage: string): Node {
     const target = refIn(ref);
     if (target === undefined) {
+      const item = itemIn(ref);
+      if (item !== undefined) throw foreignItem(where, ref, item.groupId);
       const isId = typeof ref === "string";
       const expected = isId ? "it takes what task() returned, not an id" : "expected what task() returned";
       const hint = isId && !this.#nodes.has(ref) ? didYouMean(ref, this.#nodes.keys()) : "";
@@ -259,34 +354,4 @@ export class Builder implements OpenDag {
     }
     return target.node;
   }
-}
-
-/** It names where an object comes from, and would be no input of the body. The database takes what `toOutput` takes. */
-function checkInputName(name: string, where: string): void {
-  const checked = toOutput(name, undefined, `the name of input ${JSON.stringify(name)}`);
-  if (!checked.ok) throw new DefinitionError("bad_option", `${where}: ${checked.error.message}`);
-  if (name !== "__proto__") return;
-  throw new DefinitionError(
-    "bad_option",
-    `${where}: input "__proto__" cannot be called so; give it another name`,
-  );
-}
-
-function readDagOptions(options: unknown, where: string) {
-  return readOptions(DAG_OPTIONS, options, where);
-}
-
-function readGroupOptions(options: unknown, where: string) {
-  return readOptions(GROUP_OPTIONS, options, where);
-}
-
-/** The task's own options over the DAG's defaults; an undefined one counts as not given. */
-function readTaskOptions(options: unknown, defaults: Readonly<Record<string, unknown>>, where: string) {
-  const own =
-    typeof options === "object" && options !== null && !Array.isArray(options) ? options : undefined;
-  return readOptions(TASK_OPTIONS, own === undefined ? options : { ...defaults, ...definedOnly(own) }, where);
-}
-
-function definedOnly(options: object): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }

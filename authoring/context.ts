@@ -32,6 +32,7 @@ export function makeContext(
     dagId: data.dagId,
     runId: data.runId,
     taskId: data.taskId,
+    mapIndex: data.mapIndex < 0 ? null : data.mapIndex,
     runType: data.runType,
     try: data.try,
     tryNumber: data.try,

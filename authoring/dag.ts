@@ -4,11 +4,12 @@ import { Builder } from "./builder.ts";
 import { registry } from "./registry.ts";
 import type { Dag } from "./registry.ts";
 import { show } from "./show.ts";
-import type { DagOptions, DagTools, NoSchema, ParamsSchema } from "./types.ts";
+import type { DagTools } from "./tool-types.ts";
+import type { DagOptions, NoSchema, ParamsSchema } from "./types.ts";
 
 /**
  * Defines a DAG: its tasks are those that `build` defines. Give each DAG of a file an id of its own; a loop may
- * define many. `build` gets `task` and `taskGroup` too: by these, bodies see the DAG's params with their types.
+ * define many. `build` gets `task`, `taskGroup` and the like too: by these, bodies see the DAG's params with their types.
  *
  * @example
  * export const hello = dag("hello", { schedule: "0 6 * * *", startDate: "2026-01-01" }, () => {

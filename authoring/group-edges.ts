@@ -12,6 +12,8 @@ export interface GroupEdge {
 interface DraftTask {
   readonly group: number | null;
   readonly upstream: Set<number>;
+  /** Null: it is no teardown. */
+  readonly teardown: readonly number[] | null;
 }
 
 interface DraftGroup {
@@ -75,19 +77,31 @@ interface Ends {
   readonly last: readonly number[];
 }
 
+/** Positions of the tasks that a group begins with. */
+export function beginsWith(
+  tasks: readonly DraftTask[],
+  groups: readonly DraftGroup[],
+  group: number,
+): readonly number[] {
+  return endsOfGroup(tasks, groups, group).first;
+}
+
+/** What follows a group does not wait for its teardowns, as in Airflow, unless there is nothing else in it. */
 function endsOfGroup(tasks: readonly DraftTask[], groups: readonly DraftGroup[], group: number): Ends {
   const inside = new Set<number>();
   for (const [position, task] of tasks.entries()) {
     if (pathOf(groups, task.group).includes(group)) inside.add(position);
   }
+  const works = [...inside].filter((position) => tasks[position]!.teardown === null);
+  const counted = works.length === 0 ? [...inside] : works;
   const waitedFor = new Set<number>();
   const first: number[] = [];
   for (const position of inside) {
     const upstream = [...tasks[position]!.upstream].filter((up) => inside.has(up));
     if (upstream.length === 0) first.push(position);
-    for (const up of upstream) waitedFor.add(up);
   }
-  return { first, last: [...inside].filter((position) => !waitedFor.has(position)) };
+  for (const position of counted) for (const up of tasks[position]!.upstream) waitedFor.add(up);
+  return { first, last: counted.filter((position) => !waitedFor.has(position)) };
 }
 
 function parentOf(tasks: readonly DraftTask[], groups: readonly DraftGroup[], node: Node): number | null {

@@ -8,31 +8,40 @@
 // oxlint-disable-next-line typescript/triple-slash-reference
 /// <reference path="./files.d.ts" preserve="true" />
 export { dag } from "./dag.ts";
-export { task } from "./task.ts";
-export { taskGroup } from "./task-group.ts";
-export { fail, skip } from "./outcome.ts";
+export { branch, shortCircuit, switchOn, task, taskGroup } from "./tools.ts";
+export { fail, retryAfter, skip, waitAndRetry } from "./outcome.ts";
+export type { GroupRef, ItemRef, MappedRef, TaskOrGroup, TaskRef } from "./ref-types.ts";
+export type { Expand } from "./map-types.ts";
+export type {
+  BranchOf,
+  DagTools,
+  ShortCircuitOf,
+  SwitchOnOf,
+  SwitchOptions,
+  Target,
+  Targets,
+} from "./tool-types.ts";
 export type {
   AnyParams,
+  CommonTaskOptions,
   DagOptions,
-  DagTools,
   DateInput,
   Duration,
   GroupOptions,
-  GroupRef,
   Inputs,
   InputValues,
   Log,
   ParamsSchema,
   Rendered,
+  RetryRule,
   Schedule,
-  TaskOrGroup,
   TaskBody,
   TaskContext,
   TaskDefaults,
   TaskGroupOf,
   TaskOf,
   TaskOptions,
-  TaskRef,
+  Teardown,
   Template,
   Templates,
 } from "./types.ts";

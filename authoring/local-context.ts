@@ -52,13 +52,12 @@ export function contextOf(
   { dagId, zone }: SerialGraph,
   { startAt, endAt }: Interval,
   options: LocalOptions,
-): Omit<BodyContext, "taskId" | "try" | "maxTries"> {
+): Omit<BodyContext, "taskId" | "mapIndex" | "try" | "maxTries"> {
   return {
     dagId,
     runId: runIdOf(startAt),
     run: 0,
     runType: "manual",
-    mapIndex: -1,
     logicalDate: isoOf(startAt),
     dataInterval: { start: isoOf(startAt), end: isoOf(endAt) },
     ds: dsOf(startAt, zone),

@@ -2,6 +2,7 @@
 import type { BodyError, LogLine } from "../core/body.ts";
 import { NotFound, Refused } from "../core/errors.ts";
 import type { SerialTask } from "../core/graph.ts";
+import { askedOf, planOf } from "../core/plan.ts";
 import { didYouMean } from "../core/suggest.ts";
 import { makeContext } from "./context.ts";
 import { clockOf, withClock } from "./local-clock.ts";
@@ -23,6 +24,8 @@ export interface TaskRunOptions extends LocalOptions {
   readonly inputs?: Readonly<Record<string, unknown>> | undefined;
   /** Number of the try. Default 1. */
   readonly try?: number | undefined;
+  /** Of a mapped task: which instance it is, for bodies that ask. Default 0. */
+  readonly mapIndex?: number | undefined;
 }
 
 export interface LocalTry {
@@ -58,9 +61,10 @@ export async function runTask(dag: Dag, taskId: string, options: TaskRunOptions 
   const begin = async () => {
     await checkConf(dag, context.conf, caller);
     const running = startTry({
-      context: { ...context, taskId, try: options.try ?? 1, maxTries: task.retries + 1 },
+      context: { ...context, ...tryOf(task, options) },
       body: dag.bodyOf(taskId)!,
       inputs,
+      ...askedOf(planOf(graph), graph.tasks.indexOf(task)),
       timeoutMs: task.executionTimeoutMs,
       graceMs: options.graceMs ?? GRACE_MS,
       connection: options.connection ?? noConnection,
@@ -104,15 +108,19 @@ export async function renderTask(
   const { graph } = dag;
   const task = taskOf(dag, taskId);
   const interval = intervalOf(graph, options, clockOf(options.now, graph.zone));
-  const data = {
-    ...contextOf(graph, interval, options),
-    taskId,
-    try: options.try ?? 1,
-    maxTries: task.retries + 1,
-  };
+  const data = { ...contextOf(graph, interval, options), ...tryOf(task, options) };
   await checkConf(dag, data.conf, caller);
   const services = { log: () => undefined, signal: new AbortController().signal, connection: noConnection };
   return (await dag.ready(taskId, makeContext(data, {}, services))).templates;
+}
+
+function tryOf(task: SerialTask, options: Pick<TaskRunOptions, "try" | "mapIndex">) {
+  return {
+    taskId: task.id,
+    mapIndex: task.map === undefined ? -1 : (options.mapIndex ?? 0),
+    try: options.try ?? 1,
+    maxTries: task.retries + 1,
+  };
 }
 
 function taskOf({ graph }: Dag, taskId: string): SerialTask {
@@ -127,24 +135,29 @@ function taskOf({ graph }: Dag, taskId: string): SerialTask {
   throw new NotFound("no_task", `dag "${graph.dagId}" has no task ${JSON.stringify(taskId)}${hint}`);
 }
 
-/** As they would arrive, each a copy; under `all_success` none may be missing. */
+/** As they would arrive, each a copy; under `all_success` none may be missing, nor under any rule an item of a list. */
 function inputsOf(
   { graph }: Dag,
   task: SerialTask,
   given: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
   const where = `dag "${graph.dagId}", task "${task.id}"`;
-  const names = Object.keys(task.inputs);
+  const items = Object.keys(task.items ?? {});
+  const names = [...Object.keys(task.inputs), ...items];
   for (const name of Object.keys(given)) {
     if (names.includes(name)) continue;
     const hint =
       didYouMean(name, names) || (names.length === 0 ? "; it has none" : `; it has ${names.join(", ")}`);
     throw new Refused("unknown_input", `${where} has no input ${JSON.stringify(name)}${hint}`);
   }
-  const missing = names.filter((name) => given[name] === undefined);
-  if (missing.length > 0 && task.triggerRule === "all_success") {
-    const list = missing.map(
-      (name) => `"${name}" (the output of task "${graph.tasks[task.inputs[name]!]!.id}")`,
+  const missing = names.filter(
+    (name) => given[name] === undefined && (task.triggerRule === "all_success" || items.includes(name)),
+  );
+  if (missing.length > 0) {
+    const list = missing.map((name) =>
+      items.includes(name)
+        ? `"${name}" (what an instance gets of a list)`
+        : `"${name}" (the output of task "${graph.tasks[task.inputs[name]!]!.id}")`,
     );
     throw new Refused(
       "input_missing",

@@ -8,7 +8,10 @@ import { TRIGGER_RULES } from "../core/rules.ts";
 import { didYouMean } from "../core/suggest.ts";
 import * as read from "./read.ts";
 import type { Reader } from "./read.ts";
+import { retryRules } from "./read-retry-rules.ts";
 import { show } from "./show.ts";
+import type { Expand, MapOptions } from "./map-types.ts";
+import type { SwitchOptions, Targets } from "./tool-types.ts";
 import type { DagOptions, GroupOptions, Inputs, TaskDefaults, TaskOptions } from "./types.ts";
 
 export interface Option<T> {
@@ -38,6 +41,11 @@ const DURATION = "milliseconds, or text with its unit";
 /** Airflow's default wait before a retry. */
 const RETRY_DELAY_MS = 300_000;
 
+/** Airflow's default of instances of one task. */
+export const MAX_MAPPED = 1024;
+/** One run carries all its instances. */
+const MOST_MAPPED = 100_000;
+
 /** Options of a task that `defaults` of its DAG may set too. */
 export const TASK_DEFAULTS = {
   retries: option(
@@ -60,6 +68,18 @@ export const TASK_DEFAULTS = {
     null,
     read.orNull(read.duration),
     DURATION,
+  ),
+  retryJitter: option(
+    "By how much of itself a wait may be shorter, from 0 to 1.",
+    `${OURS}; Airflow's back-off has some always`,
+    0,
+    read.number(0, 1),
+  ),
+  retryRules: option(
+    "What to do about errors of one kind: the first that fits counts.",
+    OURS,
+    [],
+    retryRules,
   ),
   executionTimeout: option(
     "Bound of one try.",
@@ -96,6 +116,36 @@ export const TASK_DEFAULTS = {
   ),
 } satisfies Record<keyof TaskDefaults, Option<unknown>>;
 
+/** Options of a task and of a group that is mapped. */
+const MAP_OPTIONS = {
+  expand: option(
+    "Lists to map over, by name: outputs of tasks, or lists written here.",
+    airflow("expand"),
+    {},
+    read.record,
+  ),
+  expandBy: option(
+    "Several lists: each item with each (product), or the first with the first (zip).",
+    `${airflow("expand")}, \`XComArg.zip\``,
+    "product",
+    read.oneOf("product", "zip"),
+  ),
+  batch: option(
+    "So many items of the one list an instance, given as a list; null: one, and not as a list.",
+    OURS,
+    null,
+    read.orNull(read.whole(1, 1_000_000)),
+    "items",
+  ),
+  maxMapped: option(
+    "More instances than this fail the task before any begins.",
+    airflow("max_map_length"),
+    MAX_MAPPED,
+    read.whole(1, MOST_MAPPED),
+    "instances",
+  ),
+} satisfies Record<keyof MapOptions<Expand, number>, Option<unknown>>;
+
 const LABEL = option("What people read instead of the id; empty: the id.", OURS, "", read.text);
 
 export const TASK_OPTIONS = {
@@ -124,9 +174,45 @@ export const TASK_OPTIONS = {
     {},
     read.record,
   ),
+  ...MAP_OPTIONS,
+  maxActivePerRun: option(
+    "Of a mapped task: so many of its instances at once in one run; null: all.",
+    airflow("max_active_tis_per_dagrun"),
+    null,
+    read.orNull(read.whole(1, MOST_MAPPED)),
+    "instances",
+  ),
+  setup: option(
+    "It prepares what its teardowns take away again.",
+    `${airflow("as_setup")}`,
+    false,
+    read.boolean,
+  ),
+  teardown: option(
+    "The setups whose work it takes away, however the work went; true: of no setup; null: it is no teardown.",
+    airflow("as_teardown"),
+    null,
+    read.setups,
+  ),
   label: LABEL,
   doc: option("Markdown for the page.", airflow("doc_md"), "", read.text),
 } satisfies Record<keyof TaskOptions<Inputs>, Option<unknown>>;
+
+/** Of a switch alone. */
+export const SWITCH_OWN_OPTIONS = {
+  cases: option("What follows, by the body's answer.", OURS, {}, read.record),
+  otherwise: option(
+    "What follows any other answer; left out: such an answer fails the task.",
+    OURS,
+    undefined,
+    read.anything,
+  ),
+} satisfies Record<
+  Exclude<keyof SwitchOptions<Record<string, Targets>, Targets>, keyof TaskOptions<Inputs>>,
+  Option<unknown>
+>;
+
+export const SWITCH_OPTIONS = { ...TASK_OPTIONS, ...SWITCH_OWN_OPTIONS };
 
 export const GROUP_OPTIONS = {
   prefix: option("Ids inside begin with the group's.", airflow("prefix_group_id"), true, read.boolean),
@@ -136,6 +222,7 @@ export const GROUP_OPTIONS = {
     {},
     read.record,
   ),
+  ...MAP_OPTIONS,
   label: LABEL,
   doc: option("Markdown for the page.", airflow("tooltip"), "", read.text),
 } satisfies Record<keyof GroupOptions, Option<unknown>>;

@@ -1,11 +1,16 @@
 /** What a body's thrown value means. Marks, names and codes decide, never `instanceof`: it may come from another realm. */
 import type { BodyError, BodyOutcome } from "../core/body.ts";
 import { tellOf, type AskedOfOutput } from "../core/decision.ts";
-import type { ErrorKind } from "../core/errors.ts";
+import { Terminal, type ErrorKind } from "../core/errors.ts";
+import { DURATION_RULE, parseDuration } from "./duration.ts";
 import { storableText, toOutput } from "./output.ts";
+import { show } from "./show.ts";
+import type { Duration } from "./types.ts";
 
 const MARK = Symbol.for("meridian.outcome");
-type Mark = "skip" | "fail";
+type Mark = "skip" | "fail" | "retry" | "wait";
+/** Of `retry` and `wait`: ms until the next try. */
+const DELAY = Symbol.for("meridian.delay");
 
 /** An error's text beyond this is cut: it is stored, sent and shown. */
 const MESSAGE_LIMIT = 8_000;
@@ -32,13 +37,58 @@ export function fail(message: string, options: { readonly cause?: unknown } = {}
   throw marked("fail", "Fail", message, options, fail);
 }
 
+/**
+ * Fails the try, and names the wait before the next one in place of the task's `retryDelay`. It uses up a retry; without
+ * one left the task has failed.
+ *
+ * @example
+ * if (answer.status === 429) retryAfter(Number(answer.headers.get("retry-after")) * 1000, "too many requests");
+ */
+export function retryAfter(delay: Duration, message = "", options: { readonly cause?: unknown } = {}): never {
+  throw delayed("retry", "RetryAfter", delay, message, options, retryAfter);
+}
+
+/**
+ * Ends the try and begins another after this wait; it uses up no retry, so the task goes on until it is done, fails or is
+ * stopped. Between the tries it holds no slot.
+ *
+ * @example
+ * if (!report.isReady) waitAndRetry("5m", "the report is not ready yet");
+ */
+export function waitAndRetry(
+  delay: Duration,
+  message = "",
+  options: { readonly cause?: unknown } = {},
+): never {
+  throw delayed("wait", "WaitAndRetry", delay, message, options, waitAndRetry);
+}
+
+type Thrower = (...args: never[]) => never;
+
+function delayed(
+  mark: Mark,
+  name: string,
+  delay: unknown,
+  message: string,
+  options: { cause?: unknown },
+  thrower: Thrower,
+): Error {
+  const ms = parseDuration(delay);
+  if (ms !== undefined) return Object.assign(marked(mark, name, message, options, thrower), { [DELAY]: ms });
+  return new Terminal(
+    "bad_delay",
+    `${thrower.name}() is given ${show(delay)} as its delay; expected ${DURATION_RULE}`,
+    options,
+  );
+}
+
 /** Its stack begins in the author's code: above `thrower`. */
 function marked(
   mark: Mark,
   name: string,
   message: string,
   options: { cause?: unknown },
-  thrower: (text: string) => never,
+  thrower: Thrower,
 ): Error {
   const error = Object.assign(new Error(message, options), { [MARK]: mark });
   Object.defineProperty(error, "name", { value: name, enumerable: false });
@@ -69,7 +119,16 @@ function bodyErrorOf(thrown: unknown): BodyError {
     message: messageOf(thrown),
     ...(stack === undefined ? {} : { stack }),
     retryable: isRetryable(thrown),
+    ...delayOf(thrown),
   };
+}
+
+/** What the error itself says of the next try. */
+function delayOf(thrown: unknown): Pick<BodyError, "retryDelayMs" | "waits"> {
+  const mark = read(() => (thrown as { [MARK]?: unknown })[MARK]);
+  const delay = read(() => (thrown as { [DELAY]?: unknown })[DELAY]);
+  if ((mark !== "retry" && mark !== "wait") || typeof delay !== "number") return {};
+  return { retryDelayMs: delay, waits: mark === "wait" };
 }
 
 /** The kinds of our own errors that another try may mend; an author's own class always may. */

@@ -75,6 +75,12 @@ export const record: Reader<Readonly<Record<string, unknown>>> = (value) =>
 export const tasks: Reader<readonly unknown[]> = (value) =>
   Array.isArray(value) ? { value } : { expected: "a list of what task() returned, such as [rows]" };
 
+/** null: it is no teardown. */
+export const setups: Reader<null | true | readonly unknown[]> = (value) =>
+  value === null || value === true || (Array.isArray(value) && value.length > 0)
+    ? { value }
+    : { expected: "a list of setups, such as [make_table], or true for a teardown of none" };
+
 /** The text itself is read later, in the DAG's zone. */
 export const dateInput: Reader<DateInput> = (value) => {
   if (typeof value === "string") return { value };

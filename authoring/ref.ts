@@ -1,6 +1,6 @@
 /** References to tasks and groups: inert values known by a marker, so that those of another copy of the library count too. */
 import type { OpenDag } from "./registry.ts";
-import type { GroupRef, TaskRef } from "./types.ts";
+import type { GroupRef, TaskRef } from "./ref-types.ts";
 
 const REF = Symbol.for("meridian.task");
 

@@ -3,7 +3,8 @@
  * worker, one beside the DAG file) agree. Only plain data and functions pass between copies, never classes.
  */
 import type { SerialGraph } from "../core/graph.ts";
-import type { AnyParams, GroupRef, TaskBody, TaskContext, TaskRef } from "./types.ts";
+import type { GroupRef, TaskRef } from "./ref-types.ts";
+import type { AnyParams, TaskBody, TaskContext } from "./types.ts";
 
 declare const PARAMS: unique symbol;
 
@@ -38,6 +39,9 @@ export type ParamsOf<D> = D extends Dag<string, infer Params> ? Params : never;
 export interface OpenDag {
   readonly dagId: string;
   addTask(id: unknown, options: unknown, body: unknown): TaskRef<unknown>;
+  addBranch(id: unknown, options: unknown, body: unknown): TaskRef<unknown>;
+  addSwitch(id: unknown, options: unknown, body: unknown): TaskRef<unknown>;
+  addShortCircuit(id: unknown, options: unknown, body: unknown): TaskRef<unknown>;
   addGroup(id: unknown, options: unknown, build: unknown): GroupRef<unknown>;
 }
 

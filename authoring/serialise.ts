@@ -6,7 +6,7 @@ import { DefinitionError } from "../core/errors.ts";
 import { GRAPH_FORMAT } from "../core/graph.ts";
 import type { SerialGraph, SerialGroup, SerialTask } from "../core/graph.ts";
 import { runTaskOf } from "../core/plan.ts";
-import type { DraftGroup, DraftTask } from "./builder.ts";
+import type { DraftGroup, DraftMap, DraftTask } from "./draft.ts";
 import { DURATION_RULE, parseDuration } from "./duration.ts";
 import { within } from "./options.ts";
 import type { DAG_OPTIONS, Values } from "./options.ts";
@@ -21,6 +21,7 @@ export function serialise(
   params: Params | null,
   groups: readonly DraftGroup[],
   tasks: readonly DraftTask[],
+  maps: readonly DraftMap[],
 ): SerialGraph {
   const { zone } = options;
   const startAt = instant("startDate", options.startDate, zone);
@@ -32,7 +33,7 @@ export function serialise(
     );
   }
   const serial = tasks.map(serialTask);
-  checkSize(serial);
+  checkSize(serial, maps);
   const graph: SerialGraph = {
     format: GRAPH_FORMAT,
     dagId,
@@ -49,6 +50,7 @@ export function serialise(
     params: params === null ? null : params.jsonSchema,
     groups: groups.map(serialGroup),
     tasks: serial,
+    ...(maps.length > 0 && { maps }),
   };
   const { tasks: _, groups: __, ...own } = graph;
   checkTexts("", own);
@@ -68,8 +70,8 @@ function checkTexts(where: string, part: object): void {
 /** A run keeps its tasks in Temporal's history, which takes 2 MB at a time. */
 const LARGEST_CHARS = 1_500_000;
 
-function checkSize(tasks: readonly SerialTask[]): void {
-  const chars = JSON.stringify(tasks.map(runTaskOf)).length;
+function checkSize(tasks: readonly SerialTask[], maps: readonly DraftMap[]): void {
+  const chars = JSON.stringify([tasks.map(runTaskOf), maps]).length;
   if (chars <= LARGEST_CHARS) return;
   throw new DefinitionError(
     "graph_too_large",
@@ -81,14 +83,16 @@ function serialGroup({ id, parent, options }: DraftGroup): SerialGroup {
   return { id, parent, label: options.label, doc: options.doc };
 }
 
-function serialTask({ id, group, options, inputs, upstream, templates }: DraftTask): SerialTask {
+/** What is at its default and newer than the first graphs is left out: a graph without it has the hash it had. */
+function serialTask(task: DraftTask): SerialTask {
+  const { id, group, options, inputs, items, map, teardown, decides, upstream, templates } = task;
   return {
     id,
     label: options.label,
     group,
     upstream: [...upstream].sort((a, b) => a - b),
     inputs,
-    triggerRule: options.triggerRule,
+    triggerRule: teardown === null ? options.triggerRule : "all_done",
     retries: options.retries,
     retryDelayMs: options.retryDelay,
     retryFactor: options.retryFactor,
@@ -101,6 +105,14 @@ function serialTask({ id, group, options, inputs, upstream, templates }: DraftTa
     isolation: options.isolation,
     templates: templates === null ? {} : templates.given,
     doc: options.doc,
+    ...(options.retryJitter > 0 && { retryJitter: options.retryJitter }),
+    ...(options.retryRules.length > 0 && { retryRules: options.retryRules }),
+    ...(map !== null && { map }),
+    ...(Object.keys(items).length > 0 && { items }),
+    ...(options.maxActivePerRun !== null && { concurrency: options.maxActivePerRun }),
+    ...(decides !== null && { decides }),
+    ...(options.setup && { setup: true as const }),
+    ...(teardown !== null && { teardown }),
   };
 }
 

@@ -1,56 +1,9 @@
 /** The types authors see. Words stay close to Airflow's. */
 import type { z } from "zod";
 import type { TriggerRule } from "../core/rules.ts";
+import type { Expand, ItemRefs, ItemValues, MapOptions, RefOf, ReturnedOf } from "./map-types.ts";
 import type { Output } from "./output-type.ts";
-
-declare const OUTPUT: unique symbol;
-declare const GROUP: unique symbol;
-
-/** What `before` and `after` take: tasks and groups. */
-export type TaskOrGroup = TaskRef<unknown> | GroupRef<unknown>;
-
-/**
- * A task as others refer to it: inert, and typed by what its body returns. Pass it in `inputs` to read its output,
- * in `after` (or to `.before`/`.after`) to order without reading.
- *
- * @example
- * const rows = task("rows", async () => [1, 2, 3]); // TaskRef<number[]>
- * task("clean_up", () => {}).after(rows);
- */
-export interface TaskRef<out T> {
-  readonly id: string;
-  readonly dagId: string;
-  /** These wait for this task; of a group, the tasks it begins with. Returns this task. */
-  readonly before: (...later: readonly TaskOrGroup[]) => TaskRef<T>;
-  /** This task waits for these; of a group, for the tasks it ends with. Returns this task. */
-  readonly after: (...earlier: readonly TaskOrGroup[]) => TaskRef<T>;
-  /** These exist for the compiler only: its output, and that it is no group. */
-  readonly [OUTPUT]?: T;
-  readonly [GROUP]?: never;
-}
-
-/**
- * A group of tasks as others refer to it. Order before it is order before the tasks it begins with, order after it is
- * order after those it ends with.
- *
- * @example
- * const load = taskGroup("load", () => ({ rows: task("rows", () => [1, 2]) })); // task "load.rows"
- * task("sum", { inputs: { rows: load.returned.rows } }, ({ inputs }) => inputs.rows.length);
- * task("clean_up", () => {}).after(load);
- */
-export interface GroupRef<out R> {
-  /** With the ids of the groups around it: `"load.files"`. */
-  readonly id: string;
-  readonly dagId: string;
-  /** What the group's function returned: the way out for references that are made inside. */
-  readonly returned: R;
-  /** These wait for all of the group. Returns this group. */
-  readonly before: (...later: readonly TaskOrGroup[]) => GroupRef<R>;
-  /** All of the group waits for these. Returns this group. */
-  readonly after: (...earlier: readonly TaskOrGroup[]) => GroupRef<R>;
-  /** Exists for the compiler only. */
-  readonly [GROUP]?: true;
-}
+import type { GroupRef, ItemRef, MappedRef, TaskOrGroup, TaskRef } from "./ref-types.ts";
 
 /** Params of a DAG that names no schema: whatever was passed as `conf`. */
 export type AnyParams = Readonly<Record<string, unknown>>;
@@ -91,20 +44,40 @@ export type DateInput = string | Date;
 /** When runs are due: cron text, a preset (`"@daily"`), a fixed period, or null for runs by hand only. */
 export type Schedule = string | { readonly every: Duration; readonly anchor?: string | undefined } | null;
 
-/** Named inputs: which task feeds which name. */
-export type Inputs = Readonly<Record<string, TaskRef<unknown>>>;
+/** Named inputs: which task, or which list of the mapped group around, feeds which name. */
+export type Inputs = Readonly<Record<string, TaskRef<unknown> | ItemRef<unknown>>>;
 
 /**
  * What a body finds under `inputs`. Under `all_success` every upstream has an output; under any other rule a task may
- * run though an upstream failed or was skipped, and its input is then undefined.
+ * run though an upstream failed or was skipped, and its input is then undefined. The list of a mapped task is always there.
  */
 export type InputValues<I, Rule> = {
-  readonly [K in keyof I]: I[K] extends TaskRef<infer T>
-    ? Rule extends "all_success"
+  readonly [K in keyof I]: I[K] extends MappedRef<infer T>
+    ? T[]
+    : I[K] extends ItemRef<infer T>
       ? T
-      : T | undefined
-    : never;
+      : I[K] extends TaskRef<infer T>
+        ? Rule extends "all_success"
+          ? T
+          : T | undefined
+        : never;
 };
+
+/** The setups whose work a teardown takes away again; true: it belongs to none. */
+export type Teardown = readonly TaskRef<unknown>[] | true;
+
+/** All that a body finds under `inputs`. A teardown runs however the work went, so its inputs may be missing. */
+type Given<I, Rule, E, B, D> = InputValues<I, D extends Teardown ? "all_done" : Rule> & ItemValues<E, B>;
+
+/** What a task does about errors of one kind. */
+export interface RetryRule {
+  /** Name of the error's class or its code, the class itself, or `"*"`: any. A class that extends it is another one. */
+  readonly error: string | (new (...args: never[]) => Error);
+  /** `"retry"`: as the task's retries say; `"fail"`: at once for good; `"wait"`: another try that uses up no retry. */
+  readonly action: "retry" | "fail" | "wait";
+  /** Wait before that try, in place of the task's own delay. */
+  readonly delay?: Duration | undefined;
+}
 
 /** A task's options that `defaults` of its DAG may set too. */
 export interface TaskDefaults {
@@ -116,6 +89,10 @@ export interface TaskDefaults {
   readonly retryFactor?: number | undefined;
   /** The longest wait that `retryFactor` may reach. Default null: no bound. */
   readonly maxRetryDelay?: Duration | null | undefined;
+  /** By how much of itself a wait may be shorter, from 0 to 1, so that many tasks do not come back at once. Default 0. */
+  readonly retryJitter?: number | undefined;
+  /** What to do about errors of one kind; the first that fits counts. Default none. */
+  readonly retryRules?: readonly RetryRule[] | undefined;
   /** Bound of one try; a longer one is stopped and has failed. Default null: no bound. */
   readonly executionTimeout?: Duration | null | undefined;
   /** The pool whose slots a try holds. Default `"default_pool"`. */
@@ -130,7 +107,8 @@ export interface TaskDefaults {
   readonly isolation?: "shared" | "own" | undefined;
 }
 
-export interface TaskOptions<
+/** Options of every kind of task. */
+export interface CommonTaskOptions<
   I extends Inputs = Record<never, never>,
   Rule extends TriggerRule = "all_success",
   T extends Templates = Templates,
@@ -143,13 +121,36 @@ export interface TaskOptions<
   readonly triggerRule?: Rule | undefined;
   /** Texts with `{{ ds }}` and the like, rendered for each try into the body's `templates`. Default none. */
   readonly templates?: T | undefined;
+  /** Of a mapped task: so many of its instances at once in one run. Default null: all. */
+  readonly maxActivePerRun?: number | null | undefined;
   /** What people read instead of the id. Default empty: the id. */
   readonly label?: string | undefined;
   /** Markdown, shown on the page. Default empty. */
   readonly doc?: string | undefined;
 }
 
-export interface GroupOptions {
+export interface TaskOptions<
+  I extends Inputs = Record<never, never>,
+  Rule extends TriggerRule = "all_success",
+  T extends Templates = Templates,
+  E extends Expand = Record<never, never>,
+  B extends number | undefined = undefined,
+  D extends Teardown | undefined = undefined,
+>
+  extends CommonTaskOptions<I, Rule, T>, MapOptions<E, B> {
+  /** It prepares what its teardowns take away again. Default false. */
+  readonly setup?: boolean | undefined;
+  /**
+   * It takes away what these setups prepared, however the work went, if one of them succeeded; true: it belongs to no setup
+   * and always runs. It waits for them and for what it stands after. Default none: it is no teardown.
+   */
+  readonly teardown?: D;
+}
+
+export interface GroupOptions<
+  E extends Expand = Record<never, never>,
+  B extends number | undefined = undefined,
+> extends MapOptions<E, B> {
   /** false: ids inside do not begin with the group's own. Default true. */
   readonly prefix?: boolean | undefined;
   /** Options of the tasks inside that do not set them themselves; they outweigh those of the DAG. Default none. */
@@ -210,6 +211,8 @@ export interface TaskContext<
   readonly dagId: string;
   readonly runId: string;
   readonly taskId: string;
+  /** Of an instance of a mapped task or group: its index, from 0; else null. */
+  readonly mapIndex: number | null;
   readonly runType: string;
   /** Number of this try, from 1. */
   readonly try: number;
@@ -249,21 +252,22 @@ export interface TaskOf<P> {
     I extends Inputs = Record<never, never>,
     Rule extends TriggerRule = "all_success",
     T extends Templates = Record<never, never>,
+    const E extends Expand = Record<never, never>,
+    B extends number | undefined = undefined,
+    D extends Teardown | undefined = undefined,
   >(
     id: string,
-    options: TaskOptions<I, Rule, T>,
-    body: (context: TaskContext<InputValues<I, Rule>, P, Rendered<NoInfer<T>>>) => R,
-  ): TaskRef<Output<R>>;
+    options: TaskOptions<I, Rule, T, E, B, D>,
+    body: (context: TaskContext<Given<I, Rule, E, B, D>, P, Rendered<NoInfer<T>>>) => R,
+  ): RefOf<E, Output<R>>;
 }
 
 /** `taskGroup()`; tasks defined while `build` runs are its own. */
 export interface TaskGroupOf {
   <R>(id: string, build: () => R): GroupRef<R>;
-  <R>(id: string, options: GroupOptions, build: () => R): GroupRef<R>;
-}
-
-/** What the function given to `dag()` gets: the same functions as the imported ones, with the DAG's own types. */
-export interface DagTools<P = AnyParams> {
-  readonly task: TaskOf<P>;
-  readonly taskGroup: TaskGroupOf;
+  <R, const E extends Expand = Record<never, never>, B extends number | undefined = undefined>(
+    id: string,
+    options: GroupOptions<E, B>,
+    build: (items: ItemRefs<E, B>) => R,
+  ): GroupRef<ReturnedOf<E, R>>;
 }

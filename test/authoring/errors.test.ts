@@ -4,7 +4,7 @@ import type { TaskRef } from "../../authoring/index.ts";
 
 /** As someone without the compiler's help writes it. */
 const looseDag = dag as (...args: unknown[]) => unknown;
-const looseTask = task as (...args: unknown[]) => TaskRef<never>;
+const looseTask = task as unknown as (...args: unknown[]) => TaskRef<never>;
 const nothing = (): void => {};
 
 function errorOf(define: () => unknown): { code: string; message: string; name: string } {

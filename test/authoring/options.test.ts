@@ -1,13 +1,20 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { dag, task, taskGroup } from "../../authoring/index.ts";
-import { DAG_OPTIONS, GROUP_OPTIONS, TASK_OPTIONS, type Option } from "../../authoring/options.ts";
+import { dag, switchOn, task, taskGroup } from "../../authoring/index.ts";
+import {
+  DAG_OPTIONS,
+  GROUP_OPTIONS,
+  SWITCH_OPTIONS,
+  TASK_OPTIONS,
+  type Option,
+} from "../../authoring/options.ts";
 import { DEFAULT_POOL } from "../../core/ids.ts";
 
 const TABLES: Readonly<Record<string, Readonly<Record<string, Option<unknown>>>>> = {
   dag: DAG_OPTIONS,
   task: TASK_OPTIONS,
   group: GROUP_OPTIONS,
+  switch: SWITCH_OPTIONS,
 };
 /** Options whose values have a unit. */
 const UNITS: Readonly<Record<string, string>> = {
@@ -17,6 +24,9 @@ const UNITS: Readonly<Record<string, string>> = {
   executionTimeout: "milliseconds",
   poolSlots: "slots",
   maxActiveRuns: "runs",
+  batch: "items",
+  maxMapped: "instances",
+  maxActivePerRun: "instances",
 };
 
 describe("A1: each option is documented", () => {
@@ -30,7 +40,7 @@ describe("A1: each option is documented", () => {
         if (unit === undefined) expect(option.unit, name).toBeUndefined();
         else expect(option.unit, name).toContain(unit);
         expect(guide).toContain(
-          `| ${JSON.stringify(option.fallback)} | ${option.unit ?? ""} | ${option.doc} | ${option.rule} |`,
+          `| ${JSON.stringify(option.fallback) ?? ""} | ${option.unit ?? ""} | ${option.doc} | ${option.rule} |`,
         );
       }
     });
@@ -74,10 +84,13 @@ describe("A1: each option is documented", () => {
 });
 
 describe("A1: a misspelt option is an error with what was meant", () => {
-  const loose = { dag, task, taskGroup } as Readonly<Record<string, (...args: unknown[]) => unknown>>;
+  const loose = { dag, task, taskGroup, switchOn } as unknown as Readonly<
+    Record<string, (...args: unknown[]) => unknown>
+  >;
   const uses: Readonly<Record<string, (options: unknown) => unknown>> = {
     dag: (options) => loose["dag"]!("d", options, () => {}),
     task: (options) => loose["dag"]!("d", {}, () => void loose["task"]!("t", options, () => {})),
+    switch: (options) => loose["dag"]!("d", {}, () => void loose["switchOn"]!("t", options, () => {})),
     group: (options) =>
       loose["dag"]!("d", {}, () => void loose["taskGroup"]!("t", options, () => void task("a", () => {}))),
   };

@@ -238,12 +238,25 @@ describe("A1 A12: types can fail", () => {
 });
 
 test("the public names", () => {
-  expect(Object.keys(entry).sort()).toEqual(["dag", "fail", "skip", "task", "taskGroup"]);
+  expect(Object.keys(entry).sort()).toEqual([
+    "branch",
+    "dag",
+    "fail",
+    "retryAfter",
+    "shortCircuit",
+    "skip",
+    "switchOn",
+    "task",
+    "taskGroup",
+    "waitAndRetry",
+  ]);
   expect(Object.keys(testing).sort()).toEqual(["connectionsFrom", "renderTask", "runDag", "runTask"]);
   expect(namesIn("index.ts")).toEqual(
-    "AnyParams Dag DagId DagOptions DagTools DateInput Duration GroupOptions GroupRef InputValues Inputs Log NotJson Output " +
-      "ParamsOf ParamsSchema Rendered Schedule TaskBody TaskContext TaskDefaults TaskGroupOf TaskOf TaskOptions TaskOrGroup " +
-      "TaskRef Template Templates TriggerRule dag fail skip task taskGroup",
+    "AnyParams BranchOf CommonTaskOptions Dag DagId DagOptions DagTools DateInput Duration Expand GroupOptions GroupRef " +
+      "InputValues Inputs ItemRef Log MappedRef NotJson Output ParamsOf ParamsSchema Rendered RetryRule Schedule ShortCircuitOf " +
+      "SwitchOnOf SwitchOptions Target Targets TaskBody TaskContext TaskDefaults TaskGroupOf TaskOf TaskOptions TaskOrGroup " +
+      "TaskRef Teardown Template Templates TriggerRule branch dag fail retryAfter shortCircuit skip switchOn task taskGroup " +
+      "waitAndRetry",
   );
   expect(namesIn("testing.ts")).toBe(
     "LocalOptions LocalRun LocalTask LocalTry RunOptions TaskRunOptions connectionsFrom renderTask runDag runTask",

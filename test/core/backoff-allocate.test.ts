@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { allocate } from "../../core/allocate.ts";
 import { retryDelayMs } from "../../core/backoff.ts";
+import { afterFailure, fraction } from "../../core/retry.ts";
 import { parseRunId, runIdOf, isId } from "../../core/ids.ts";
 
 describe("K34 A5: long back-off", () => {
@@ -13,6 +14,20 @@ describe("K34 A5: long back-off", () => {
   it("K34: a delay of 0 stays 0, and no cap is still finite", () => {
     expect(retryDelayMs({ ...policy, retryDelayMs: 0 }, 1100)).toBe(0);
     expect(Number.isFinite(retryDelayMs({ ...policy, retryMaxDelayMs: null }, 1100))).toBe(true);
+  });
+  it("K34: the 1,100th retry, with and without jitter, is at or below the cap", () => {
+    const error = { code: "Error", message: "", retryable: true };
+    const wait = (retryJitter: number, random: number) =>
+      afterFailure({ ...policy, retries: 2000, retryJitter }, 1099, error, random);
+    expect(wait(0, 0.9)).toEqual({ kind: "again", delayMs: 3_600_000, retries: 1100 });
+    fc.assert(
+      fc.property(fc.double({ min: 0, max: 1, noNaN: true }), fc.string(), (jitter, text) => {
+        const next = wait(jitter, fraction(text)) as { delayMs: number };
+        expect(next.delayMs).toBeLessThanOrEqual(3_600_000);
+        expect(next.delayMs).toBeGreaterThanOrEqual(Math.floor(3_600_000 * (1 - jitter)));
+      }),
+      { seed: 34 },
+    );
   });
 });
 

@@ -5,6 +5,7 @@ import type { Command } from "commander";
 import {
   DAG_OPTIONS,
   GROUP_OPTIONS,
+  SWITCH_OWN_OPTIONS,
   TASK_DEFAULTS,
   TASK_OPTIONS,
   type Option,
@@ -45,7 +46,7 @@ export function withGenerated(text: string): string {
       return `${open}\n${commandsTable()}\n\n${close}`;
     })
     .replaceAll(
-      /(<!-- options: (dag|task|group) -->\n)[\s\S]*?(<!-- \/options -->)/g,
+      /(<!-- options: (dag|task|group|switch) -->\n)[\s\S]*?(<!-- \/options -->)/g,
       (_, open: string, which: keyof typeof OPTIONS, close: string) =>
         `${open}\n${optionsTable(which)}\n\n${close}`,
     );
@@ -76,7 +77,7 @@ function settingsTable(): string {
   return table(["name", "default", "what"], rows);
 }
 
-const OPTIONS = { dag: DAG_OPTIONS, task: TASK_OPTIONS, group: GROUP_OPTIONS };
+const OPTIONS = { dag: DAG_OPTIONS, task: TASK_OPTIONS, group: GROUP_OPTIONS, switch: SWITCH_OWN_OPTIONS };
 
 function optionsTable(which: keyof typeof OPTIONS): string {
   const options: Readonly<Record<string, Option<unknown>>> = OPTIONS[which];
@@ -84,7 +85,7 @@ function optionsTable(which: keyof typeof OPTIONS): string {
     ["option", "default", "unit", "what", "rule from"],
     Object.entries(options).map(([name, { fallback, unit, doc, rule }]) => [
       `\`${name}\`${name in TASK_DEFAULTS && which === "task" ? " †" : ""}`,
-      JSON.stringify(fallback),
+      JSON.stringify(fallback) ?? "",
       unit ?? "",
       doc,
       rule,
