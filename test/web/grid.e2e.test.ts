@@ -232,9 +232,7 @@ describe.skipIf(whyNoBrowser() !== null)("grid", () => {
     const first = desk.page.getByRole("columnheader", { name: /^Run / }).first();
     const newest = await first.getAttribute("aria-label");
     await desk.page.getByRole("button", { name: "Older" }).click();
-    await desk.page.waitForFunction(
-      `document.querySelector('.grid-run').getAttribute('aria-label') !== ${JSON.stringify(newest)}`,
-    );
+    await expect.poll(() => first.getAttribute("aria-label")).not.toBe(newest);
     await desk.page.getByRole("button", { name: "Newest" }).click();
     await desk.page.getByRole("columnheader", { name: newest! }).waitFor();
   });
