@@ -23,7 +23,7 @@ import { makeRef, refIn, type Node } from "./ref.ts";
 import type { GroupRef, TaskRef } from "./ref-types.ts";
 import type { Dag, OpenDag } from "./registry.ts";
 import { serialise } from "./serialise.ts";
-import { show } from "./show.ts";
+import { show, showLast } from "./show.ts";
 import { compileTemplates, makeReady } from "./ready.ts";
 import { readTeardown } from "./teardown.ts";
 import { toolsOf } from "./tools.ts";
@@ -169,7 +169,7 @@ export class Builder implements OpenDag {
     if (typeof build !== "function") {
       throw new DefinitionError(
         "bad_group",
-        `${where}: its last argument is ${show(build)}; expected a function that defines its tasks`,
+        `${where}: ${showLast("function", build)}; expected one that defines its tasks, as the last argument`,
       );
     }
     const values = readGroupOptions(options, where);
@@ -257,7 +257,7 @@ export class Builder implements OpenDag {
     if (typeof body === "function") return { taskId, where };
     throw new DefinitionError(
       "bad_body",
-      `${where}: its body is ${show(body)}; expected a function as the last argument of ${tool}()`,
+      `${where}: ${showLast("body", body)}; expected a function as the last argument of ${tool}()`,
     );
   }
 

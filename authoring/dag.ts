@@ -3,7 +3,7 @@ import { DefinitionError, MeridianError } from "../core/errors.ts";
 import { Builder } from "./builder.ts";
 import { registry } from "./registry.ts";
 import type { Dag } from "./registry.ts";
-import { show } from "./show.ts";
+import { showLast } from "./show.ts";
 import type { DagTools } from "./tool-types.ts";
 import type { DagOptions, NoSchema, ParamsSchema } from "./types.ts";
 
@@ -21,7 +21,13 @@ export function dag<const Id extends string, S extends ParamsSchema = NoSchema>(
   id: Id,
   options: DagOptions<S>,
   build: (tools: DagTools<z.output<S>>) => void,
-): Dag<Id, z.input<S>> {
+): Dag<Id, z.input<S>>;
+export function dag<const Id extends string>(
+  id: Id,
+  build: (tools: DagTools<z.output<NoSchema>>) => void,
+): Dag<Id, z.input<NoSchema>>;
+export function dag(id: unknown, ...rest: readonly unknown[]): Dag {
+  const [options, build] = rest.length < 2 ? [{}, rest[0]] : rest;
   const shared = registry();
   const builder = new Builder(id, options);
   const where = `dag "${builder.dagId}"`;
@@ -40,12 +46,12 @@ export function dag<const Id extends string, S extends ParamsSchema = NoSchema>(
   if (typeof build !== "function") {
     throw new DefinitionError(
       "bad_dag",
-      `${where}: its third argument is ${show(build)}; expected a function`,
+      `${where}: ${showLast("function", build)}; expected one that defines its tasks, as the last argument of dag()`,
     );
   }
   const made = run(builder, build as (tools: DagTools) => unknown);
   shared.collected?.set(builder.dagId, made);
-  return made as Dag<Id, z.input<S>>;
+  return made;
 }
 
 function run(builder: Builder, build: (tools: DagTools) => unknown): Dag {

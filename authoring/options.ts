@@ -2,10 +2,10 @@
  * The options of `dag()` and `task()`: one table each, with unit, default, a line of help and the check.
  * `docs` and messages are made from them; a key missing here does not compile.
  */
+import { optionMeant } from "../core/airflow-names.ts";
 import { DefinitionError, MeridianError } from "../core/errors.ts";
 import { DEFAULT_POOL } from "../core/ids.ts";
 import { TRIGGER_RULES } from "../core/rules.ts";
-import { didYouMean } from "../core/suggest.ts";
 import * as read from "./read.ts";
 import type { Reader } from "./read.ts";
 import { retryRules } from "./read-retry-rules.ts";
@@ -285,7 +285,7 @@ export function readOptions<T extends Table>(table: T, given: unknown, where: st
   const known = Object.keys(table);
   for (const key of Object.keys(asked)) {
     if (Object.hasOwn(table, key)) continue;
-    const instead = didYouMean(key, known) || `; expected one of ${known.join(", ")}`;
+    const instead = optionMeant(key, known) || `; expected one of ${known.join(", ")}`;
     throw new DefinitionError(
       "unknown_option",
       `${where}: option ${JSON.stringify(key)} does not exist${instead}`,

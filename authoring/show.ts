@@ -13,6 +13,12 @@ export function show(value: unknown): string {
   }
 }
 
+/** What should have been the function that comes last; where options stand in its place, it was forgotten. */
+export function showLast(what: string, value: unknown): string {
+  const isOptions = Object.prototype.toString.call(value) === "[object Object]";
+  return value === undefined || isOptions ? `its ${what} is missing` : `its ${what} is ${show(value)}`;
+}
+
 /** Name of the class of an object: `Map`, `Date`, `Object`. */
 export function typeName(value: object): string {
   const name: unknown = (value as { constructor?: { name?: unknown } }).constructor?.name;

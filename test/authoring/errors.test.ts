@@ -154,7 +154,13 @@ describe("A1: errors at definition name DAG and task and what to do", () => {
       "no body",
       () => looseTask("load", { retries: 1 }),
       "bad_body",
-      ['task "load"', "a function as the last argument"],
+      ['dag "sales", task "load": its body is missing; expected a function as the last argument of task()'],
+    ],
+    [
+      "a body that is none",
+      () => looseTask("load", {}, 5),
+      "bad_body",
+      ['task "load": its body is 5; expected'],
     ],
     [
       "options that are no object",
@@ -371,7 +377,13 @@ describe("A1: errors at definition name DAG and task and what to do", () => {
   test("a DAG inside a DAG, and an async function", () => {
     expect(inSales(() => dag("inner", {}, nothing))).toMatchObject({ code: "nested_dag" });
     expect(errorOf(() => looseDag("x", {}, async () => {}))).toMatchObject({ code: "async_dag" });
-    expect(errorOf(() => looseDag("x", {}))).toMatchObject({ code: "bad_dag" });
+    for (const args of [["x"], ["x", {}], ["x", { schedule: "@daily" }, undefined]]) {
+      expect(errorOf(() => looseDag(...args))).toMatchObject({
+        code: "bad_dag",
+        message:
+          'dag "x": its function is missing; expected one that defines its tasks, as the last argument of dag()',
+      });
+    }
     expect(errorOf(() => task("load", nothing))).toMatchObject({ code: "task_outside_dag" });
   });
 });

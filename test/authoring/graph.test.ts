@@ -25,7 +25,10 @@ describe("A1: a DAG becomes a serial graph", () => {
   });
 
   test("defaults, in the units of the graph", () => {
-    const { graph } = dag("plain", {}, () => void task("only", () => {}));
+    const { graph } = dag("plain", () => void task("only", () => {}));
+    expect(graph, "options may be left out").toEqual(
+      dag("plain", {}, () => void task("only", () => {})).graph,
+    );
     expect(graph).toEqual({
       format: 1,
       dagId: "plain",

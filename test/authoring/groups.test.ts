@@ -283,7 +283,7 @@ describe("A1: errors of groups name DAG and group and what to do", () => {
       "no function",
       () => group("g", {}),
       "bad_group",
-      ["its last argument is an object", "expected a function"],
+      ["its function is missing; expected one that defines its tasks, as the last argument"],
     ],
     ["an async function", () => group("g", async () => void one()), "async_group", ["make it synchronous"]],
     [

@@ -53,6 +53,12 @@ export function rightUses(): void {
     task("anyone", { after: [numbers, nothing, total] }, ({ log }) => log.info("x", 1, {}));
     task("last", async () => fail("x"));
   });
+
+  const plain = dag("plain", ({ task: own }) => {
+    own("greet", ({ params }) => expectTypeOf(params).toEqualTypeOf<AnyParams>());
+  });
+  expectTypeOf(plain).toEqualTypeOf<Dag<"plain", AnyParams>>();
+  expectTypeOf<DagId<typeof plain>>().toEqualTypeOf<"plain">();
 }
 
 const Region = z.object({
@@ -209,8 +215,8 @@ export function wrongUses(): void {
   dag("c", { defaults: { inputs: {} } }, () => {});
   // @ts-expect-error a number is no schedule
   dag("d", { schedule: 5 }, () => {});
-  // @ts-expect-error options come second
-  dag("e", () => {});
+  // @ts-expect-error the function comes last
+  dag("e", () => {}, {});
 }
 
 describe("A1 A12: types can fail", () => {
