@@ -1,5 +1,6 @@
 import type { DagDetail, RunDetail } from "../../../api/contracts.ts";
 import { useRun } from "../api/queries.ts";
+import { CommandButtons } from "../command/command-buttons.tsx";
 import { loudest } from "../grid/model.ts";
 import { Markdown } from "../markdown/markdown.tsx";
 import { Link } from "../routing/link.tsx";
@@ -66,6 +67,9 @@ export function GroupPanel({ dag, groupId, runId, view }: Props) {
           {isFolded ? "unfold" : "fold"}
         </button>
       </p>
+      {runId !== null && (
+        <CommandButtons of={{ dagId: dag.dagId, runId, groups: [groupId] }} about={`group ${groupId}`} />
+      )}
       {group.doc !== "" && <Markdown text={group.doc} />}
       <ul className="to-see" aria-label="Tasks of the group">
         {tasks.map((task) => (

@@ -1,8 +1,9 @@
 import type { ReactNode } from "react";
 import type { Cell, DagDetail, RunDetail } from "../../../api/contracts.ts";
-import { TASK_STATES, type TaskState } from "../../../core/states.ts";
+import { RUN_DONE, TASK_STATES, type TaskState } from "../../../core/states.ts";
 import { isImpossible } from "../../../remote/run-words.ts";
 import { useRun } from "../api/queries.ts";
+import { CommandButtons } from "../command/command-buttons.tsx";
 import { Link } from "../routing/link.tsx";
 import type { DagView } from "../routing/route.ts";
 import { dagPlace } from "../routing/use-route.ts";
@@ -69,6 +70,11 @@ function RunBody({ dag, run, view }: RunProps) {
           {why === null && run.reason === null ? (waitsOf(run) ?? look.meaning) : ""}
         </span>
       </p>
+      <CommandButtons
+        of={{ dagId: dag.dagId, runId: run.runId }}
+        about="the run"
+        canEnd={!RUN_DONE[run.state]}
+      />
       {why}
       {run.reason !== null && (
         <p className={run.state === "failed" ? "why bad" : "why"}>

@@ -1,5 +1,6 @@
 import type { DagDetail } from "../../../api/contracts.ts";
 import { useRun, useTries } from "../api/queries.ts";
+import { CommandButtons } from "../command/command-buttons.tsx";
 import { loudest } from "../grid/model.ts";
 import { Markdown } from "../markdown/markdown.tsx";
 import { Link } from "../routing/link.tsx";
@@ -58,6 +59,16 @@ export function TaskPanel({ dag, runId, taskId, view }: Props) {
           </Link>
         </span>
       </p>
+      {run !== undefined && (
+        <CommandButtons
+          of={{
+            dagId: dag.dagId,
+            runId,
+            tasks: [{ taskId, ...(mapIndex !== null && mapIndex >= 0 && { mapIndex }) }],
+          }}
+          about={mapIndex === null || mapIndex < 0 ? taskId : `${taskId}[${mapIndex}]`}
+        />
+      )}
       {instances.length > 0 && <MapPicker instances={instances} picked={mapIndex} />}
       <Answer key={mapIndex} query={{ data, error: run === undefined ? null : error }} what="the tries">
         {(list) => (

@@ -1,0 +1,73 @@
+import { describe, expect, test } from "vitest";
+import { whyNoBrowser } from "./browser.ts";
+import { expectClean, keepPicture } from "./look.ts";
+import { useDesk } from "./support.ts";
+
+const RUN = "2015-12-09T00-00-00Z";
+
+describe.skipIf(whyNoBrowser() !== null)("commands to runs", () => {
+  const desk = useDesk();
+  const dialog = () => desk.page.getByRole("dialog");
+  const details = () => desk.page.getByRole("complementary", { name: "Details" });
+  const listed = () => dialog().getByRole("list", { name: "Tasks it is about" }).getByRole("listitem");
+  const stateOf = (taskId: string) =>
+    [
+      ...desk.world.dags
+        .get("seattle_weather")!
+        .runs.find((run) => run.detail.runId === RUN)!
+        .tasks.values(),
+    ].find(({ cell }) => cell.taskId === taskId)?.cell.state;
+
+  test("B9: a task is run again with what follows it; the preview follows the choice", async () => {
+    await desk.open(`/dags/seattle_weather?run=${RUN}`);
+    const first = desk.world.dags.get("seattle_weather")!.detail.graph!.tasks[0]!.id;
+    await details().getByRole("link", { name: "Open at full width" }).click();
+    await details().getByRole("link", { name: first, exact: true }).click();
+    await details().getByRole("button", { name: "Run again" }).click();
+    await dialog()
+      .getByRole("heading", { name: `Run again: ${first}` })
+      .waitFor();
+    await listed().nth(1).waitFor();
+    const withDownstream = await listed().count();
+    await keepPicture(desk.page, "clear");
+    await expectClean(desk.page);
+    await dialog().getByLabel("what waits for it, too").uncheck();
+    await expect.poll(() => listed().count()).toBe(1);
+    expect(withDownstream).toBeGreaterThan(1);
+    expect(stateOf(first)).toBe("success");
+    await dialog().getByRole("button", { name: "Run again" }).last().click();
+    await dialog().waitFor({ state: "detached" });
+    await expect.poll(() => stateOf(first)).toBe("queued");
+    await details().getByText("queued").first().waitFor();
+  });
+
+  test("B9: a mark says what a task counts as; nothing to do cannot be sent", async () => {
+    await desk.open(`/dags/seattle_weather?run=${RUN}`);
+    await details().getByRole("button", { name: "Mark" }).click();
+    await dialog().getByText("0 tasks").waitFor();
+    expect(await dialog().getByRole("button", { name: "Mark success" }).last().isDisabled()).toBe(true);
+    await dialog().getByRole("button", { name: "Mark failed" }).first().click();
+    await dialog().getByLabel("only what failed or could not run").uncheck();
+    await listed().first().waitFor();
+    await dialog().getByRole("button", { name: "Mark failed" }).last().click();
+    await dialog().waitFor({ state: "detached" });
+    const first = desk.world.dags.get("seattle_weather")!.detail.graph!.tasks[0]!.id;
+    await expect.poll(() => stateOf(first)).toBe("failed");
+  });
+
+  test("B9: a run under way is ended with a reason; one that is over cannot be", async () => {
+    await desk.open(`/dags/seattle_weather?run=${RUN}`);
+    await details().getByRole("button", { name: "Run again" }).waitFor();
+    expect(await details().getByRole("button", { name: "End" }).count()).toBe(0);
+    const live = desk.world.dags.get("sales_daily")!.runs.at(-1)!;
+    await desk.open(`/dags/sales_daily?run=${live.detail.runId}`);
+    await details().getByRole("button", { name: "End" }).click();
+    await dialog().getByLabel("Reason").fill("the source is wrong");
+    await dialog().getByRole("button", { name: "failed" }).click();
+    await expectClean(desk.page);
+    await dialog().getByRole("button", { name: "End the run" }).click();
+    await dialog().waitFor({ state: "detached" });
+    expect(live.detail).toMatchObject({ state: "failed", reason: "the source is wrong" });
+    await details().getByText("the source is wrong").waitFor();
+  });
+});

@@ -1,0 +1,40 @@
+import { Suspense, lazy, useState } from "react";
+import type { Action, CellsOf } from "./wishes.ts";
+
+// Not part of the first load: most who look change nothing.
+const CommandDialog = lazy(async () => ({ default: (await import("./command-dialog.tsx")).CommandDialog }));
+const EndDialog = lazy(async () => ({ default: (await import("./end-dialog.tsx")).EndDialog }));
+
+interface Props {
+  readonly of: CellsOf;
+  readonly about: string;
+  /** The run is under way, and this is about all of it. */
+  readonly canEnd?: boolean;
+}
+
+/** What can be done with tasks of a run. */
+export function CommandButtons({ of, about, canEnd = false }: Props) {
+  const [open, setOpen] = useState<Action | "end" | null>(null);
+  const close = (): void => setOpen(null);
+  return (
+    <div className="command-buttons">
+      <button type="button" className="button" onClick={() => setOpen("clear")}>
+        Run again …
+      </button>
+      <button type="button" className="button" onClick={() => setOpen("success")}>
+        Mark …
+      </button>
+      {canEnd && (
+        <button type="button" className="button" onClick={() => setOpen("end")}>
+          End …
+        </button>
+      )}
+      <Suspense fallback={null}>
+        {open === "end" && <EndDialog dagId={of.dagId} runId={of.runId} onClose={close} />}
+        {open !== null && open !== "end" && (
+          <CommandDialog of={of} about={about} start={open} onClose={close} />
+        )}
+      </Suspense>
+    </div>
+  );
+}

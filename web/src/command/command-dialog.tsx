@@ -1,0 +1,114 @@
+import { useMemo, useState } from "react";
+import { newKey } from "../../../remote/http.ts";
+import { TASK_LOOK } from "../states/tables.ts";
+import { StateWord } from "../states/state-mark.tsx";
+import { Choice } from "../ui/choice.tsx";
+import { Dialog } from "../ui/dialog.tsx";
+import { ACTIONS, useCommand, usePreview, type Action, type CellsOf, type Reach } from "./wishes.ts";
+import "./command.css";
+
+interface Props {
+  readonly of: CellsOf;
+  /** What it is about, in words: `load[2]`, `group Extract`, `the run`. */
+  readonly about: string;
+  readonly start: Action;
+  readonly onClose: () => void;
+}
+
+const WORD: Record<Action, string> = {
+  clear: "Run again",
+  success: "Mark success",
+  failed: "Mark failed",
+  skipped: "Mark skipped",
+};
+
+/** Rows of the preview; more are counted. */
+const SHOWN = 200;
+
+/** What is to happen to which tasks, with a preview of them: the same question the API is asked then. */
+export function CommandDialog({ of, about, start, onClose }: Props) {
+  const [action, setAction] = useState<Action>(start);
+  const isWhole = of.tasks === undefined && of.groups === undefined;
+  const [reach, setReach] = useState<Reach>({ upstream: false, downstream: !isWhole, onlyFailed: isWhole });
+  // A mark says what a task is; what follows it goes by its rules.
+  const asked = action === "clear" ? reach : { ...reach, downstream: false };
+  const preview = usePreview(of, action, asked);
+  const command = useCommand(of);
+  // One wish, one key: pressed twice it is done once.
+  const key = useMemo(newKey, [action, asked.upstream, asked.downstream, asked.onlyFailed]);
+  const cells = preview.data?.cells ?? [];
+  const count = preview.data?.changed ?? 0;
+  const running = cells.filter((cell) => cell.state === "running").length;
+  const check = (name: keyof Reach, label: string) => (
+    <label className="check">
+      <input
+        type="checkbox"
+        checked={reach[name]}
+        onChange={(event) => setReach({ ...reach, [name]: event.target.checked })}
+      />
+      {label}
+    </label>
+  );
+  return (
+    <Dialog title={`${WORD[action]}: ${about}`} onClose={onClose}>
+      <form
+        className="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          command.mutate({ of, action, reach: asked, key }, { onSuccess: onClose });
+        }}
+      >
+        <Choice label="What to do" values={ACTIONS} chosen={action} onChoose={setAction}>
+          {(one) => WORD[one]}
+        </Choice>
+        <div className="command-reach">
+          {!isWhole && check("upstream", "what it waits for, too")}
+          {!isWhole && action === "clear" && check("downstream", "what waits for it, too")}
+          {check("onlyFailed", "only what failed or could not run")}
+        </div>
+        <div className="command-preview" aria-live="polite">
+          {preview.error !== null ? (
+            <p className="wrong">{preview.error.message}</p>
+          ) : preview.data === undefined ? (
+            <p className="soft">Looking which tasks these are …</p>
+          ) : (
+            <>
+              <p>
+                <strong>{count === 1 ? "1 task" : `${count} tasks`}</strong>
+                {running > 0 &&
+                  `; ${running} of them ${running === 1 ? "runs and is" : "run and are"} stopped`}
+              </p>
+              <ul aria-label="Tasks it is about">
+                {cells.slice(0, SHOWN).map((cell) => (
+                  <li key={`${cell.taskId} ${cell.mapIndex}`}>
+                    <code>{cell.mapIndex < 0 ? cell.taskId : `${cell.taskId}[${cell.mapIndex}]`}</code>
+                    <StateWord look={TASK_LOOK[cell.state]} />
+                  </li>
+                ))}
+                {cells.length > SHOWN && <li className="soft">and {cells.length - SHOWN} more</li>}
+              </ul>
+            </>
+          )}
+        </div>
+        {command.error !== null && (
+          <p className="wrong" role="alert">
+            {command.error.message}
+          </p>
+        )}
+        <div className="dialog-foot">
+          <button type="button" className="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button
+            type="submit"
+            className="button primary"
+            data-first
+            disabled={count === 0 || command.isPending || preview.isFetching}
+          >
+            {WORD[action]}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
