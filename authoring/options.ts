@@ -258,6 +258,28 @@ export const DAG_OPTIONS = {
     read.whole(1, 100_000),
     "runs",
   ),
+  runTimeout: option(
+    "Bound of a run; a longer one is ended as failed.",
+    airflow("dagrun_timeout"),
+    null,
+    read.orNull(read.positiveDuration),
+    DURATION,
+  ),
+  runRetries: option(
+    "How often what failed in a run runs again before the run fails.",
+    OURS,
+    0,
+    read.whole(0, 100),
+    "times",
+  ),
+  runRetryDelay: option("Rest before that.", OURS, RETRY_DELAY_MS, read.duration, DURATION),
+  maxFailedRuns: option(
+    "After so many failed runs in a row the DAG is paused.",
+    airflow("max_consecutive_failed_dag_runs"),
+    null,
+    read.orNull(read.whole(1, 1_000)),
+    "runs",
+  ),
   params: option(
     "What a run may be triggered with: a zod object; null: any conf.",
     airflow("params"),

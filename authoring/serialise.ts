@@ -47,6 +47,12 @@ export function serialise(
     endDate: endAt === null ? null : isoOf(endAt),
     catchup: options.catchup,
     maxActiveRuns: options.maxActiveRuns,
+    ...(options.runTimeout !== null && { runTimeoutMs: options.runTimeout }),
+    ...(options.runRetries > 0 && {
+      runRetries: options.runRetries,
+      runRetryDelayMs: options.runRetryDelay,
+    }),
+    ...(options.maxFailedRuns !== null && { maxFailedRuns: options.maxFailedRuns }),
     params: params === null ? null : params.jsonSchema,
     groups: groups.map(serialGroup),
     tasks: serial,

@@ -174,6 +174,14 @@ export interface DagOptions<S extends ParamsSchema = ParamsSchema> {
   readonly catchup?: boolean | undefined;
   /** How many runs of this DAG may be active at once. Default 16. */
   readonly maxActiveRuns?: number | undefined;
+  /** Bound of a run; a longer one is ended as failed. Default null: no bound. */
+  readonly runTimeout?: Duration | null | undefined;
+  /** How often what failed in a run runs again before the run fails. Default 0. */
+  readonly runRetries?: number | undefined;
+  /** Rest before that. Default `"5m"`. */
+  readonly runRetryDelay?: Duration | undefined;
+  /** After so many failed runs in a row the DAG is paused. Default null: never. */
+  readonly maxFailedRuns?: number | null | undefined;
   /** One line. Default empty. */
   readonly description?: string | undefined;
   /** Who answers for it. Default empty. */

@@ -24,6 +24,10 @@ const UNITS: Readonly<Record<string, string>> = {
   executionTimeout: "milliseconds",
   poolSlots: "slots",
   maxActiveRuns: "runs",
+  runTimeout: "milliseconds",
+  runRetries: "times",
+  runRetryDelay: "milliseconds",
+  maxFailedRuns: "runs",
   batch: "items",
   maxMapped: "instances",
   maxActivePerRun: "instances",
@@ -52,7 +56,10 @@ describe("A1: each option is documented", () => {
     const said = Object.fromEntries(
       Object.entries(DAG_OPTIONS).map(([name, { fallback }]) => [name, fallback]),
     );
-    const { schedule, defaults, ...same } = said;
+    const { schedule, defaults, runTimeout, runRetries, runRetryDelay, maxFailedRuns, ...same } = said;
+    expect([runTimeout, runRetries, runRetryDelay, maxFailedRuns]).toEqual([null, 0, 300_000, null]);
+    for (const name of ["runTimeoutMs", "runRetries", "runRetryDelayMs", "maxFailedRuns"])
+      expect(graph).not.toHaveProperty(name);
     expect([schedule, defaults]).toEqual([null, {}]);
     expect(graph).toMatchObject({ ...same, timetable: { kind: "manual" } });
     expect(graph.tasks[0]).toMatchObject({
