@@ -69,7 +69,9 @@ const NEXT_RUNS: Table<NextRuns["runs"][number]> = {
 const IMPORT_ERRORS: Table<ImportError> = {
   columns: {
     file: (error) => error.file,
-    line: (error) => error.line,
+    // The error may stand in a module that the file imports.
+    line: ({ file, line, place }) =>
+      place === null || place.file === file ? line : `${place.file}:${place.line}`,
     code: (error) => error.code,
     checkedAt: (error) => error.checkedAt,
     dagIds: (error) => error.dagIds,

@@ -5,6 +5,7 @@ import { diffGraphs, type FieldChange, type NamedChange } from "../core/version-
 import type { Db } from "../db/connection.ts";
 import { readInForce, readVersionSources, type VersionSourceRow } from "../db/read/versions.ts";
 import { isShared } from "../processor/claims.ts";
+import { placeOf } from "../processor/source-error.ts";
 import type { FileError } from "../processor/types.ts";
 
 /** A save longer ago is not what made this version. */
@@ -85,12 +86,10 @@ export function named(folder: string, path: string): string {
 /** Where, what, the lines around it, and what is in force meanwhile. */
 export function errorText(folder: string, path: string, error: FileError, hasVersion: boolean): string {
   const { file = path, line, column } = error;
-  const prefix = `${file}:${line}: `;
-  const message = error.message.startsWith(prefix) ? error.message.slice(prefix.length) : error.message;
-  const place = `${named(folder, file)}${line === undefined ? "" : `:${line}${column === undefined ? "" : `:${column}`}`}`;
+  const place = placeOf(path, { ...error, file: named(folder, file) });
   const of = file === path ? "" : ` (used by ${named(folder, path)})`;
   const frame = line === undefined ? "" : codeFrame(join(folder, file), line, column);
-  return `${place}${of}  ${message}${frame}${meanwhile(error, hasVersion)}`;
+  return `${place}${of}  ${error.message}${frame}${meanwhile(error, hasVersion)}`;
 }
 
 /** An id that is another file's too says so itself. */

@@ -95,7 +95,7 @@ function bundleError(error: unknown, root: string): FileError {
     };
   }
   const more = messages!.length > 1 ? ` (and ${messages!.length - 1} more)` : "";
-  const text = `${where(first)}${first.text}${more}`.replaceAll(`${root}${sep}`, "");
+  const text = `${first.text}${more}`.replaceAll(`${root}${sep}`, "");
   const { location } = first;
   return {
     code: BUNDLE_FAILED,
@@ -105,9 +105,6 @@ function bundleError(error: unknown, root: string): FileError {
       : { file: location.file, line: location.line, column: location.column + 1, stack: excerpt(location) }),
   };
 }
-
-const where = ({ location }: Message): string =>
-  location === null ? "" : `${location.file}:${location.line}: `;
 
 function excerpt(location: NonNullable<Message["location"]>): string {
   const { file, line, column, lineText, length } = location;

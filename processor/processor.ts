@@ -14,6 +14,7 @@ import { inParallel } from "../core/in-parallel.ts";
 import { lineOfId } from "./line-of-id.ts";
 import { Looker } from "./look.ts";
 import { mayBeDagFile, nameIn } from "./scan.ts";
+import { placeOf } from "./source-error.ts";
 import { type Stored, storeFindings } from "./store.ts";
 import { StoreQueue } from "./store-queue.ts";
 import { DEFAULT_LIMITS, type ImportLimits } from "./types.ts";
@@ -98,7 +99,7 @@ class FolderProcessor implements Processor {
     this.#looker = new Looker(this.#queue, {
       depends: (paths) => this.#watch?.add(paths),
       failed: ({ path, error }) =>
-        log.warn({ path, code: error.code, line: error.line }, `${path}: ${error.message}`),
+        log.warn({ path, code: error.code, line: error.line }, `${placeOf(path, error)}: ${error.message}`),
       same: (path) => options.onSame?.(path),
       complain: (error) => this.#complain(error),
     });

@@ -49,6 +49,13 @@ export function sourceError(
   return { code: raw.code, message, stack: lines.join("\n"), ...place };
 }
 
+/** `sales.ts:4:3`, as far as it is known; `path`: of the DAG file. */
+export const placeOf = (
+  path: string,
+  { file = path, line, column }: Omit<FileError, "code" | "message">,
+): string =>
+  [file, line, line === undefined ? undefined : column].filter((part) => part !== undefined).join(":");
+
 /** A package of the author's: worth showing, unlike Node's and our own frames. */
 const isForeign = (path: string): boolean =>
   /[\\/]node_modules[\\/]/.test(path) && !/[\\/]node_modules[\\/](?:meridian|tsx)[\\/]/.test(path);

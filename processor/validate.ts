@@ -17,6 +17,7 @@ import { Importer } from "./importer.ts";
 import { lineOfId } from "./line-of-id.ts";
 import { inParallel } from "../core/in-parallel.ts";
 import { nameIn } from "./scan.ts";
+import { placeOf } from "./source-error.ts";
 import { DEFAULT_LIMITS, type FileError, type ImportLimits } from "./types.ts";
 
 /** What the processor would find in a file. */
@@ -131,7 +132,9 @@ export async function loadDags(file: string, home: string): Promise<readonly Dag
   const folder = dirname(path);
   const bundled = await bundleFile(folder, path);
   if (bundled.kind === "failed") {
-    throw new DefinitionError(bundled.error.code, bundled.error.message, { details: { ...bundled.error } });
+    const { error } = bundled;
+    const message = `${placeOf(nameIn(folder, path), error)}: ${error.message}`;
+    throw new DefinitionError(error.code, message, { details: { ...error } });
   }
   const { hash, code, map } = bundled.bundle;
   return await withImportFolder(home, async (importFolder) => {

@@ -116,6 +116,11 @@ dag("two", {}, () => {
     );
     expect(text.stdout).toMatch(/^3 files, 1 DAG: 1 error, 1 warning$/m);
 
+    const syntax = await validate("dags/syntax.ts");
+    expect(syntax.stdout.split("\n")[0], "its place once").toMatch(
+      /^dags\/syntax\.ts:5:7 {2}error {2}Expected [^:]*\(bundle_failed\)$/,
+    );
+
     const fine = await validate("dags/good.ts", "dags/no_dag.ts");
     expect([fine.code, fine.stderr], "a warning is no error").toEqual([0, ""]);
   },

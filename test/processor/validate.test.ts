@@ -68,6 +68,14 @@ test("loadDags gives the DAGs with their bodies, and stacks name the author's li
   expect(stack).toContain(`${join(place.folder, "x.ts")}:4`);
 });
 
+test("loadDags says where a file does not bundle, also in a module that it imports", async () => {
+  place.write("lib/rate.ts", "export const rate = 1;\nexport const = 2;\n");
+  place.write("x.ts", `import { rate } from "./lib/rate.ts";\nvoid rate;\n${dagText("x")}`);
+  await expect(loadDags(join(place.folder, "x.ts"), place.home)).rejects.toThrow(
+    /^lib\/rate\.ts:2:14: Expected identifier but found "="$/,
+  );
+});
+
 test("B1: a child whose parent is killed ends, even in the middle of an endless loop", async () => {
   const mark = join(place.folder, "pid");
   place.write(
