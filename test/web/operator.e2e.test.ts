@@ -85,6 +85,16 @@ describe.skipIf(whyNoBrowser() !== null)("an operator", () => {
     },
   );
 
+  test("F9: on a telephone the head is two lines: the way home and the choices, then the pages", async () => {
+    await desk.page.setViewportSize({ width: 400, height: 800 });
+    await desk.open("/runs?tz=America/Argentina/ComodRivadavia");
+    await rows("sales_daily").first().waitFor();
+    const top = async (name: string, role: "link" | "button") =>
+      (await desk.page.getByRole(role, { name }).boundingBox())!.y;
+    expect(Math.abs((await top("Meridian", "link")) - (await top("Keys (?)", "button")))).toBeLessThan(20);
+    await keepPicture(desk.page, "telephone");
+  });
+
   test("C1: coming runs follow the switch: none while it is paused, over a reload too", async () => {
     const coming = () => details().getByRole("region", { name: "Coming runs" });
     await desk.open("/dags/sales_daily");
