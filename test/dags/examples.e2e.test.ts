@@ -28,7 +28,7 @@ describe("A1 B1: the examples on the whole product", { timeout: 180_000 }, () =>
         const runs = await client.runs.list({ type: ["scheduled"] }).all();
         const open = runs.filter(({ state }) => state === "queued" || state === "running");
         const began = due.every(({ dagId }) => runs.some((run) => run.dagId === dagId));
-        return dags.length === 11 && began && runs.length >= 38 && open.length === 0 ? { dags, runs } : null;
+        return dags.length === 13 && began && runs.length >= 40 && open.length === 0 ? { dags, runs } : null;
       },
       120_000,
       "the first run of each example",
@@ -43,10 +43,12 @@ describe("A1 B1: the examples on the whole product", { timeout: 180_000 }, () =>
       "bikes_berlin",
       "bikes_seattle",
       "bikes_tokyo",
+      "cash_closing",
       "exchange_rates",
       "hello",
       "sales_daily",
       "seattle_weather",
+      "weather_stations",
       "web_sessions",
     ]);
     expect(ended.runs.filter(({ dagId }) => dagId === "seattle_weather")).toHaveLength(31);
@@ -60,6 +62,17 @@ describe("A1 B1: the examples on the whole product", { timeout: 180_000 }, () =>
       );
     expect((await tries("bank")).sort()).toEqual(["failed", "failed", "success"]);
     expect((await tries("market")).sort()).toEqual(["success", "timed_out"]);
+  });
+
+  it("A7: weather_stations: one station is asked twice, one is skipped, all others are on the sheets", async () => {
+    const [run] = await client.runs.list({ dagId: "weather_stations" }).all();
+    const output = await client.tasks.output({
+      dagId: "weather_stations",
+      runId: run!.runId,
+      taskId: "report",
+      try: 1,
+    });
+    expect(output).toMatch(/^\d{4}-\d\d-\d\d: coldest in \w+; \d readings on [12] sheets$/);
   });
 
   it("A12: web_sessions: megabytes lie in the object store, and are to be had", async () => {

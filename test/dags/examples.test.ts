@@ -189,6 +189,74 @@ describe("A1: the example DAGs, from bundles with a library of their own", () =>
   });
 });
 
+describe("A7: weather_stations", () => {
+  test("A7: a task for each station, asked again or skipped alone, reduced to sheets and a report", async () => {
+    const { state, tasks } = await runDag(await bundledDag("weather-stations.ts"), {
+      logicalAt: "2026-05-09",
+    });
+    expect(state).toBe("success");
+    const stations = tasks["stations"]!.output as { name: string }[];
+    const instances = stations.map((_, i) => tasks[`read[${i}]`]!);
+    expect(instances.map((one) => `${one.state} ${one.tries}`)).toEqual(
+      stations.map((_, i) => (i === 3 ? "skipped 1" : i === 1 ? "success 2" : "success 1")),
+    );
+    const read = instances.flatMap(({ output }) =>
+      output === undefined ? [] : [output as { station: string; celsius: number }],
+    );
+    const least = Math.min(...read.map(({ celsius }) => celsius));
+    const coldest = tasks["coldest"]!.output as { station: string; celsius: number };
+    expect([coldest.celsius, read.find(({ station }) => station === coldest.station)]).toEqual([
+      least,
+      coldest,
+    ]);
+    expect(tasks["sheets.draw[1]"]!.output).toHaveLength(read.length - 5);
+    expect(tasks["report"]!.output).toBe(
+      `2026-05-09: coldest in ${coldest.station}; ${read.length} readings on 2 sheets`,
+    );
+  });
+});
+
+describe("A4: cash_closing", () => {
+  const closing = async (conf: object, logicalAt = "2026-05-08T22:00") => {
+    const run = await runDag(await bundledDag("cash-closing.ts"), { logicalAt, conf: { ...conf } });
+    const green = Object.keys(run.tasks).filter((id) => run.tasks[id]!.state === "success");
+    return { ...run, green };
+  };
+
+  test.each([
+    ["nothing is missing", {}, ["announce"]],
+    ["little is missing", { missing: 200 }, ["ask_staff"]],
+    ["much is missing", { missing: 700 }, ["ask_staff", "call_owner"]],
+  ])("A4: %s", async (_title, conf, told) => {
+    const run = await closing(conf);
+    expect(run.state).toBe("success");
+    const before = ["is_open", "make_folder", "count_quick", "how", "balance", "drop_folder"];
+    expect(run.green.toSorted()).toEqual([...before, ...told, "tell"].toSorted());
+    expect(existsSync(run.tasks["make_folder"]!.output as string)).toBe(false);
+  });
+
+  test("A4: in full on a Monday", async () => {
+    const run = await closing({}, "2026-05-11T22:00");
+    expect(run.tasks["count_quick"]?.state).toBe("skipped");
+    expect(run.green).toEqual(expect.arrayContaining(["count_full.north", "count_full.south", "announce"]));
+  });
+
+  test("A4: a broken count: the run is red, and the folder is gone", async () => {
+    const run = await closing({ broken: true });
+    expect([run.state, run.tasks["tell"]?.state, run.tasks["drop_folder"]?.state]).toEqual([
+      "failed",
+      "upstream_failed",
+      "success",
+    ]);
+    expect(existsSync(run.tasks["make_folder"]!.output as string)).toBe(false);
+  });
+
+  test("A4: a holiday: nothing is prepared, so nothing is taken away", async () => {
+    const run = await closing({}, "2026-05-01T22:00");
+    expect([run.state, run.green]).toEqual(["success", ["is_open"]]);
+  });
+});
+
 describe("F1: the examples as a set", () => {
   const root = fileURLToPath(new URL("../../", import.meta.url));
   const read = (path: string) => readFileSync(join(root, path), "utf8");
