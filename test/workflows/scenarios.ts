@@ -1,0 +1,89 @@
+/** Runs whose histories are kept: each thing that a run's workflow does. */
+import { randomUUID } from "node:crypto";
+import type { RunCommand } from "../../core/run-command.ts";
+import { until, type Product } from "../support/product.ts";
+
+export interface Scenario {
+  readonly name: string;
+  /** Text of a DAG file; `ID` is the DAG's id. */
+  readonly dag: string;
+  /** What is asked of its run, after its beginning. */
+  readonly then?: (product: Product, dagId: string, runId: string) => Promise<void>;
+  /** How many workflow executions it takes. */
+  readonly executions?: number;
+}
+
+const ask = async (product: Product, dagId: string, runId: string, command: object): Promise<void> => {
+  const whole = { id: randomUUID(), ...command } as RunCommand;
+  await product.client.command({ dagId, runId, who: "test", command: whole });
+};
+const isRunning = async (product: Product, dagId: string, runId: string, taskId: string): Promise<void> => {
+  await until(async () => ((await product.run(dagId, runId)).cells[taskId] === "running" ? true : null));
+};
+const WAITS = `async ({ signal }) => { await new Promise((resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason))); }`;
+
+export const SCENARIOS: readonly Scenario[] = [
+  {
+    name: "chain-with-a-retry",
+    dag: `export default dag("ID", {}, () => {
+      const a = task("a", { retries: 1, retryDelay: 10 }, ({ tryNumber }) => { if (tryNumber === 1) throw new Error("no"); return 1; });
+      const b = task("b", { inputs: { a } }, ({ inputs }) => inputs.a + 1);
+      task("c", { after: [b] }, () => skip("enough"));
+    });`,
+  },
+  {
+    name: "mapped-with-a-reducer",
+    dag: `export default dag("ID", {}, () => {
+      const list = task("list", () => ["x", "y", "z"]);
+      const load = task("load", { expand: { item: list }, maxActivePerRun: 2 }, ({ inputs }) => inputs.item + "!");
+      task("sum", { inputs: { load } }, ({ inputs }) => inputs.load.join(""));
+    });`,
+  },
+  {
+    name: "cleared-after-its-end",
+    dag: `export default dag("ID", {}, () => {
+      const a = task("a", ({ tryNumber }) => { if (tryNumber === 1) throw new Error("no"); });
+      task("b", { after: [a] }, () => 1);
+    });`,
+    then: async (product, dagId, runId) => {
+      await product.ended(dagId, runId);
+      await ask(product, dagId, runId, { kind: "clear", selection: { tasks: [{ taskId: "a" }] } });
+    },
+    executions: 2,
+  },
+  {
+    name: "cleared-and-marked-while-it-runs",
+    dag: `export default dag("ID", {}, () => {
+      const a = task("a", async (c) => { if (c.tryNumber > 1) return; await (${WAITS})(c); });
+      task("b", { after: [a] }, ${WAITS});
+    });`,
+    then: async (product, dagId, runId) => {
+      await isRunning(product, dagId, runId, "a");
+      await ask(product, dagId, runId, { kind: "clear", selection: { tasks: [{ taskId: "a" }] } });
+      await isRunning(product, dagId, runId, "b");
+      await ask(product, dagId, runId, {
+        kind: "mark",
+        as: "success",
+        selection: { tasks: [{ taskId: "b" }] },
+      });
+    },
+  },
+  {
+    name: "ended-by-hand-with-a-teardown",
+    dag: `export default dag("ID", {}, () => {
+      const setup = task("setup", { setup: true }, () => 1);
+      const work = task("work", { after: [setup] }, ${WAITS});
+      task("teardown", { after: [work], teardown: [setup] }, () => 1);
+    });`,
+    then: async (product, dagId, runId) => {
+      await isRunning(product, dagId, runId, "work");
+      await ask(product, dagId, runId, { kind: "end", as: "failed", reason: "by hand" });
+    },
+  },
+  {
+    name: "again-as-a-whole",
+    dag: `export default dag("ID", { runRetries: 1, runRetryDelay: 10, runTimeout: "1h" }, () => {
+      task("a", ({ tryNumber }) => { if (tryNumber === 1) throw new Error("no"); });
+    });`,
+  },
+];
