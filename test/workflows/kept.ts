@@ -28,7 +28,8 @@ export const read = (bytes: Uint8Array): object => History.decode(gunzipSync(byt
 function forget(value: unknown): void {
   if (typeof value !== "object" || value === null || value instanceof Uint8Array) return;
   for (const [key, one] of Object.entries(value)) {
-    if (key === "identity") (value as Record<string, unknown>)[key] = "worker";
+    // Workers and their own queues are called by process and host.
+    if (typeof one === "string" && /^\d+@/.test(one)) (value as Record<string, unknown>)[key] = "worker";
     else if (one instanceof Uint8Array) (value as Record<string, unknown>)[key] = elsewhere(one);
     else forget(one);
   }
