@@ -51,11 +51,11 @@ export const cellTable = (waits: ReadonlyMap<string, string>): Table<Cell> => ({
 });
 
 /** As they began; what has not, last. */
-export const asTheyBegan = (cells: readonly Cell[]): Cell[] =>
+const asTheyBegan = (cells: readonly Cell[]): Cell[] =>
   cells.toSorted((a, b) => (a.startedAt ?? "~").localeCompare(b.startedAt ?? "~"));
 
 /** The cells of a run in the order of its graph, with one for each task that has none yet. */
-async function allCells(client: Client, run: RunDetail): Promise<Cell[]> {
+export async function allCells(client: Client, run: RunDetail): Promise<Cell[]> {
   const { graph } = await client.dags.version(run.dagId, run.version);
   const place = new Map(graph.tasks.map(({ id }, at) => [id, at]));
   const begun = new Set(run.cells.map(({ taskId }) => taskId));

@@ -10,7 +10,7 @@ import { addLogs } from "./logs.ts";
 import { addOutput } from "./task-output.ts";
 import { columnsOf, printJson, printList, withOutput, withTable, type Output, type Table } from "./output.ts";
 import { whole } from "./read.ts";
-import { asTheyBegan, cellTable, waitsOf } from "./run-text.ts";
+import { allCells, cellTable, waitsOf } from "./run-text.ts";
 import { ofRun, ofTask, runIdOf } from "./runs.ts";
 
 type Options = Output & ServerOptions;
@@ -55,7 +55,7 @@ export function taskCommands(program: Command): void {
       columnsOf(CELLS, options);
       const client = await connect(options);
       const run = await client.runs.get(dagId, await runIdOf(client, dagId, text));
-      printList(asTheyBegan(run.cells), cellTable(waitsOf(run)), options);
+      printList(await allCells(client, run), cellTable(waitsOf(run)), options);
     });
   addFailedDeps(tasks);
   addLogs(tasks);

@@ -14,10 +14,10 @@ export const trouble = dag("trouble.one", { schedule: null, maxActiveRuns: 4, ta
     log.info(\`line of try \${number} 💼\`);
     throw new Error("it broke\\n\\u001b[31min two lines");
   });
+  task("waits", { pool: "nowhere" }, ({ log }) => log.info("it runs"));
   taskGroup("load", { label: "Load" }, () => {
     task("never", { after: [fails] }, () => 1);
   });
-  task("waits", { pool: "nowhere" }, ({ log }) => log.info("it runs"));
 });
 `;
 /** A date of its own, so that tests name their run. */
@@ -88,8 +88,8 @@ describe("F6: the command line beside the running product", { timeout: 180_000 }
     expect(graph).toMatchObject({ edges: [{ from: "fails", to: "load.never" }] });
     expect(tasks.map((task) => [task["taskId"], task["group"], task["retries"]])).toEqual([
       ["fails", "-", "1"],
-      ["load.never", "load", "0"],
       ["waits", "-", "0"],
+      ["load.never", "load", "0"],
     ]);
     expect(tasksJson).toHaveLength(3);
     expect(next).toEqual([
@@ -149,6 +149,10 @@ describe("F6: the command line beside the running product", { timeout: 180_000 }
     expect(shown.stdout).toContain(
       `\n${product.url}/dags/trouble.one?run=${RUN}\n${product.temporalUi}/namespaces/${product.namespace}/workflows/run.trouble.one.${RUN}`,
     );
+    expect(
+      states.map((row) => row["taskId"]),
+      "in the order of the graph",
+    ).toEqual(["fails", "waits", "load.never"]);
     expect(states.find((row) => row["taskId"] === "waits")?.["waits"]).toContain(reason);
     expect(log.stdout).toContain("line of try 2 💼");
     expect(log.stderr).toContain("fails failed in try 2: Error: it broke");
