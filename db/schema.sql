@@ -796,8 +796,12 @@ begin
 
   insert into app.cell as c (run, task_id, map_index, state, try, phase, seq, ended_at)
   select distinct on (r.run, r.task_id, r.map_index) r.run, r.task_id, r.map_index, r.state, r.try, 3, r.seq,
-         case when r.state <> 'none' then app.now() end
-  from jsonb_to_recordset(p) as r(run bigint, seq integer, task_id text, map_index integer, try integer, state text)
+         -- When its body ended, not when the run heard of it.
+         case when r.state <> 'none' then coalesce((
+           select e.ended_at from app.task_try e
+           where r.try_state is not null and e.run = r.run and e.task_id = r.task_id and e.map_index = r.map_index and e.try = r.try
+         ), app.now()) end
+  from jsonb_to_recordset(p) as r(run bigint, seq integer, task_id text, map_index integer, try integer, state text, try_state text)
   order by r.run, r.task_id, r.map_index, r.seq desc
   on conflict on constraint cell_pkey do update
     set state = excluded.state, try = excluded.try, phase = 3, seq = excluded.seq,

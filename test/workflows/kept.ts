@@ -2,6 +2,7 @@ import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { gunzipSync, gzipSync } from "node:zlib";
 
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 export const HISTORIES = fileURLToPath(new URL("./histories/", import.meta.url));
 
 interface Message {
@@ -30,12 +31,12 @@ function forget(value: unknown): void {
   for (const [key, one] of Object.entries(value)) {
     // Workers and their own queues are called by process and host.
     if (typeof one === "string" && /^\d+@/.test(one)) (value as Record<string, unknown>)[key] = "worker";
+    else if (typeof one === "string")
+      (value as Record<string, unknown>)[key] = one.replaceAll(ROOT, "/meridian/");
     else if (one instanceof Uint8Array) (value as Record<string, unknown>)[key] = elsewhere(one);
     else forget(one);
   }
 }
-
-const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 /** Stacks name the folder of whoever made it. */
 function elsewhere(bytes: Uint8Array): Uint8Array {
