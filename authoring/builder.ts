@@ -122,8 +122,7 @@ export class Builder implements OpenDag {
       else throw foreignItem(at, ref, item.groupId);
     }
     for (const name of Object.keys(values.expand)) {
-      checkInputName(name, where);
-      if (name in inputs) {
+      if (Object.hasOwn(inputs, name)) {
         throw new DefinitionError(
           "bad_option",
           `${where}: "${name}" is in inputs and in expand, and the body would see one of them; give one another name`,

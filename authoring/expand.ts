@@ -3,6 +3,7 @@ import { DefinitionError } from "../core/errors.ts";
 import { countOf } from "../core/mapping.ts";
 import type { DraftMap } from "./draft.ts";
 import { MAX_MAPPED } from "./options.ts";
+import { checkInputName } from "./own-options.ts";
 import { toOutput } from "./output.ts";
 import { show } from "./show.ts";
 
@@ -39,6 +40,7 @@ export function readMap(
     );
   }
   const over = names.map((name) => {
+    checkInputName(name, where);
     const at = `${where}: list "${name}" of expand`;
     const given = values.expand[name];
     return [
@@ -49,6 +51,7 @@ export function readMap(
   const map: DraftMap = {
     group,
     over: Object.fromEntries(over),
+    ...(names.length > 1 && { names }),
     how: values.expandBy,
     batch: values.batch,
     max: values.maxMapped,

@@ -35,7 +35,8 @@ function followOf(value: unknown, decides: Decides): { follow: string[] } | { er
     if (typeof one === "string" && decides.among.includes(one)) continue;
     const given = typeof one === "string" ? JSON.stringify(one) : kindOf(one);
     const hint = typeof one === "string" ? didYouMean(one, decides.among) : "";
-    const message = `a branch answers which of the tasks right after it follow, and ${given} is none of them${hint || `: they are ${decides.among.join(", ")}`}`;
+    const they = decides.among.length === 0 ? "there are none" : `they are ${decides.among.join(", ")}`;
+    const message = `a branch answers which of the tasks right after it follow, and ${given} is none of them${hint || `: ${they}`}`;
     return { error: { code: "bad_branch", message, retryable: false } };
   }
   return { follow: chosen as string[] };

@@ -116,6 +116,8 @@ export class Draft {
 
   /** Whether a branch chose otherwise, or a short circuit cut it off (K27, K28, K30). */
   #isCut({ task, index }: At): boolean {
+    // A branch before a teardown does not choose it: what its setups prepared is to be taken away whichever way was taken.
+    if (this.isTeardown(task)) return false;
     const { tasks, circuits } = this.plan;
     for (const up of tasks[task]!.upstream) {
       if (tasks[up]!.decides !== "branch") continue;
@@ -123,7 +125,6 @@ export class Draft {
       if (follow === null || follow.includes(task)) continue;
       if (!follow.some((one) => one !== ELSEWHERE && this.plan.reaches(one, task))) return true;
     }
-    if (this.isTeardown(task)) return false;
     for (const circuit of circuits.get(task) ?? []) {
       if (this.#decision(circuit, task, index)?.length === 0) return true;
     }

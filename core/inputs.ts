@@ -1,5 +1,5 @@
 /** Where each input of a try comes from. Pure. */
-import { picksOf, type Pick } from "./mapping.ts";
+import { namesOf, picksOf, type Pick } from "./mapping.ts";
 import type { RunPlan } from "./plan.ts";
 import type { RunProgress } from "./progress.ts";
 
@@ -37,9 +37,10 @@ export function inputsOf(
     else refs[name] = { task: id, all: true };
   }
   if (items === undefined || map === undefined) return refs;
-  const { over } = plan.maps[map]!;
-  const lengths = Object.values(over).map((source) => lengthOf(progress, source));
-  const picks = picksOf(plan.maps[map]!, lengths, index);
+  const around = plan.maps[map]!;
+  const { over } = around;
+  const lengths = namesOf(around).map((name) => lengthOf(progress, over[name]!));
+  const picks = picksOf(around, lengths, index);
   for (const [name, list] of Object.entries(items)) {
     const source = over[list]!;
     const pick = picks[list]!;

@@ -6,6 +6,8 @@ export interface SerialMap {
   readonly group: number | null;
   /** Position of the task whose output is the list, or the list itself. */
   readonly over: Readonly<Record<string, number | readonly unknown[]>>;
+  /** Names of several lists in the order of the DAG file: the database does not keep that of keys. Left out: there is one. */
+  readonly names?: readonly string[];
   /** Several lists: each item of the one with each of the others, or the first with the first. */
   readonly how: "product" | "zip";
   /** So many items of the list an instance; null: one, and not as a list. */
@@ -51,19 +53,21 @@ export function countOf(
   return { kind: "refused", code: "too_many_instances", message };
 }
 
+export const namesOf = (map: SerialMap): readonly string[] => map.names ?? Object.keys(map.over);
+
 /** Which items of a list an instance gets: from the first one on; `count` null: one, not as a list. */
 export interface Pick {
   readonly from: number;
   readonly count: number | null;
 }
 
-/** The items that instance `index` gets, by name. `lengths`: of all lists, in the order of `over`. */
+/** The items that instance `index` gets, by name. `lengths`: of all lists, in the order of `namesOf`. */
 export function picksOf(
   map: SerialMap,
   lengths: readonly number[],
   index: number,
 ): Readonly<Record<string, Pick>> {
-  const names = Object.keys(map.over);
+  const names = namesOf(map);
   if (map.batch !== null) {
     const from = index * map.batch;
     return { [names[0]!]: { from, count: Math.min(map.batch, lengths[0]! - from) } };

@@ -154,14 +154,21 @@ export function askedOf(plan: RunPlan, position: number): { readonly asked?: Ask
   const { decides } = plan.tasks[position]!;
   const items = plan.feeds.has(position) && plan.tasks[position]!.map === undefined;
   if (decides === undefined && !items) return {};
-  const among = decides === "branch" ? plan.downstream[position]!.map((down) => plan.tasks[down]!.id) : [];
   return {
     asked: {
       ...(items && { items }),
-      ...(decides === "branch" && { decides: { kind: decides, among } }),
+      ...(decides === "branch" && { decides: { kind: decides, among: choiceOf(plan, position) } }),
       ...(decides === "short_circuit" && { decides: { kind: decides } }),
     },
   };
+}
+
+/** An instance decides for itself alone, so not about what is outside of its map; and nobody does about a teardown. */
+function choiceOf(plan: RunPlan, branch: number): string[] {
+  const { map } = plan.tasks[branch]!;
+  return plan.downstream[branch]!.map((down) => plan.tasks[down]!)
+    .filter((down) => down.teardown === undefined && (map === undefined || map === down.map))
+    .map(({ id }) => id);
 }
 
 function reachable(downstream: readonly (readonly number[])[], from: Iterable<number>): ReadonlySet<number> {

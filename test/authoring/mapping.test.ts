@@ -44,8 +44,22 @@ describe("A7: a mapped task", () => {
       task("batch", { expand: { files }, batch: 25 }, nothing);
     });
     expect(made.graph.maps).toEqual([
-      { group: null, over: { file: 0, day: ["mon", "tue"] }, how: "product", batch: null, max: 10 },
-      { group: null, over: { n: [1, 2], t: ["a", "b"] }, how: "zip", batch: null, max: 1024 },
+      {
+        group: null,
+        over: { file: 0, day: ["mon", "tue"] },
+        names: ["file", "day"],
+        how: "product",
+        batch: null,
+        max: 10,
+      },
+      {
+        group: null,
+        over: { n: [1, 2], t: ["a", "b"] },
+        names: ["n", "t"],
+        how: "zip",
+        batch: null,
+        max: 1024,
+      },
       { group: null, over: { files: 0 }, how: "product", batch: 25, max: 1024 },
     ]);
     expect(byId(made, "load")).toMatchObject({ map: 0, items: { file: "file", day: "day" }, concurrency: 2 });

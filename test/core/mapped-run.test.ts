@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { inputsOf } from "../../core/inputs.ts";
 import type { SerialMap } from "../../core/mapping.ts";
-import type { RunTask } from "../../core/plan.ts";
+import { askedOf, type RunTask } from "../../core/plan.ts";
 import type { TryOutcome } from "../../core/progress.ts";
 import type { TriggerRule } from "../../core/rules.ts";
 import { Rig, success, task } from "./run-rig.ts";
@@ -167,6 +167,12 @@ describe("A7: one task mapped over one output", () => {
       x: { task: "a", pick: { from: 1, count: null } },
       y: { task: "b", pick: { from: 1, count: null } },
     });
+    // The database gives keys back in an order of its own.
+    const turned = new Rig({
+      tasks: [task("t", [], { map: 0, items: { x: "x", y: "y" } })],
+      maps: [over(0, { over: { y: ["a", "b"], x: [1, 2, 3] }, names: ["x", "y"] })],
+    });
+    expect(inputs(turned, "t[3]")).toEqual({ x: { value: 2 }, y: { value: "b" } });
     const zip = two("zip");
     zip.run("a", list(2));
     zip.run("b", list(2));
@@ -236,6 +242,17 @@ describe("A7: mapped groups", () => {
       "success",
     ]);
     expect(rig.stateOf("sum")).toEqual(["success"]);
+  });
+
+  it("K27: a branch is asked about its own instance alone", () => {
+    const rig = group({ b: { decides: "branch" } });
+    expect(askedOf(rig.plan, 2)).toEqual({ asked: { decides: { kind: "branch", among: [] } } });
+    const a = group({ a: { decides: "branch" } });
+    expect(askedOf(a.plan, 1)).toEqual({ asked: { decides: { kind: "branch", among: ["b"] } } });
+    a.run("list", list(2));
+    a.run("a[0]", { ...success, follow: [] });
+    a.run("a[1]", { ...success, follow: ["b"] });
+    expect(a.stateOf("b[0]", "b[1]")).toEqual(["skipped", "queued"]);
   });
 
   it("A7: depth first: the first instance's later task goes before no other instance is done", () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { TryOutcome } from "../../core/progress.ts";
+import { askedOf } from "../../core/plan.ts";
 import { Rig, success, task } from "./run-rig.ts";
 
 const error = { code: "x", message: "m", retryable: true };
@@ -214,6 +215,21 @@ describe("A4: setup and teardown", () => {
     ends(one, "teardown", success);
     expect([one.progress.state, ...one.states()]).toEqual(["cancelled", "success", "cancelled", "success"]);
     expect(one.progress.ending).toMatchObject({ reason: "by hand" });
+  });
+
+  it("A4: a branch before a teardown does not choose it away, nor is it asked about it", () => {
+    const one = new Rig({
+      tasks: [
+        task("setup", [], { setup: true }),
+        task("branch", [0], { decides: "branch" }),
+        task("work", [1]),
+        task("teardown", [0, 1, 2], { teardown: [0] }),
+      ],
+    });
+    expect(askedOf(one.plan, 1)).toEqual({ asked: { decides: { kind: "branch", among: ["work"] } } });
+    one.run("setup");
+    one.run("branch", follow());
+    expect(one.stateOf("work", "teardown")).toEqual(["skipped", "queued"]);
   });
 
   it("A4: in a mapped group each instance has its own", () => {

@@ -172,6 +172,18 @@ describe("A7: mapped tasks on real servers", () => {
     ]);
   });
 
+  it("A7: combinations come in the order of the file: the last list turns fastest", async () => {
+    await product.save(
+      "pairs.ts",
+      file(
+        "map_pairs",
+        `const pairs = task("pair", { expand: { zone: [1, 2], a: ["x", "y"] } }, ({ inputs }) => inputs.zone + inputs.a);
+         task("all", { inputs: { pairs } }, ({ inputs }) => inputs.pairs);`,
+      ),
+    );
+    expect((await trigger("map_pairs")).outputs["all"]).toEqual(["1x", "1y", "2x", "2y"]);
+  });
+
   it("K42 K27: in a mapped group chains keep their index, and each instance decides for itself", async () => {
     await product.save(
       "group.ts",
