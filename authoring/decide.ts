@@ -1,7 +1,7 @@
 /** Tasks that decide what follows: what their bodies answer becomes ids. */
 import { DefinitionError, Terminal } from "../core/errors.ts";
 import { didYouMean } from "../core/suggest.ts";
-import type { Decides, TaskValues } from "./draft.ts";
+import type { Decides, DraftTask, TaskValues } from "./draft.ts";
 import { refIn } from "./ref.ts";
 import type { OpenDag } from "./registry.ts";
 import { show } from "./show.ts";
@@ -58,6 +58,21 @@ export function checkDecider(values: TaskValues, what: Decides, where: string): 
     "bad_option",
     `${where}: ${name} is no ${option}; leave the option out, or make a task of it`,
   );
+}
+
+/** A branch that nothing comes after could only answer null. */
+export function checkTargets(tasks: readonly DraftTask[], where: string): void {
+  for (const [position, { id, decides, map }] of tasks.entries()) {
+    if (decides !== "branch") continue;
+    const after = tasks.filter(({ upstream, teardown }) => upstream.has(position) && teardown === null);
+    if (after.some((task) => map === null || task.map === map)) continue;
+    const inside =
+      after.length > 0 ? " inside of its mapped group, where each instance decides for itself" : "";
+    throw new DefinitionError(
+      "no_targets",
+      `${where}, task "${id}": it is a branch, and nothing comes right after it${inside}; say what it chooses from: .before(full, delta)`,
+    );
+  }
 }
 
 function idsOf(answer: unknown, dag: OpenDag, begins: Begins): unknown {

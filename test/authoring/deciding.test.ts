@@ -214,6 +214,28 @@ describe("A4: errors at definition", () => {
     for (const part of parts) expect(error.message).toContain(part);
   });
 
+  test("A4: a branch that nothing comes after, or nothing of its own instance", () => {
+    expect(errorOf(() => branch("way", () => null))).toMatchObject({
+      code: "no_targets",
+      message: expect.stringMatching(
+        /^dag "sales", task "way": it is a branch, and nothing comes right after it; say/,
+      ),
+    });
+    const mapped = errorOf(() => {
+      const out = task("out", nothing);
+      taskGroup("g", { expand: { n: [1] } }, () => void branch("way", () => out).before(out));
+    });
+    expect(mapped.message).toContain("nothing comes right after it inside of its mapped group");
+    // A teardown is not chosen; a short circuit may be the last.
+    expect(
+      errorOf(() => {
+        const make = task("make", { setup: true }, nothing);
+        task("drop", { teardown: [make], after: [branch("way", () => null)] }, nothing);
+      }).code,
+    ).toBe("no_targets");
+    inDag(() => void shortCircuit("on", () => true));
+  });
+
   test("A4: no body, outside of any DAG", () => {
     expect(errorOf(() => loose.shortCircuit("on", {})).message).toContain(
       "the last argument of shortCircuit()",
