@@ -42,7 +42,8 @@ export function dagFiles(id: string, shape: Shape): readonly DagFile[] {
         dag(
           id,
           `${MANUAL}, defaults: { pool: "bench" }`,
-          `  for (let i = 0; i < ${shape.items}; i++) task(\`m\${i}\`, () => null);`,
+          `  const item = Array.from({ length: ${shape.items} }, (_, i) => i);
+  task("m", { expand: { item } }, () => null);`,
         ),
       ];
     case "burst":
