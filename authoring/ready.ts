@@ -55,6 +55,7 @@ function filled(context: TaskContext, params: AnyParams, templates: CompiledTemp
     taskId: context.taskId,
     runId: context.runId,
     tryNumber: context.try,
+    mapIndex: context.mapIndex ?? -1,
     zone: context.zone,
     logicalAt: context.logicalDate.getTime(),
     startAt: context.dataInterval.start.getTime(),

@@ -13,6 +13,8 @@ export interface TemplateValues {
   readonly taskId: string;
   readonly runId: string;
   readonly tryNumber: number;
+  /** -1: the task is not mapped. */
+  readonly mapIndex: number;
   readonly zone: string;
   readonly logicalAt: number;
   readonly startAt: number;
@@ -40,6 +42,8 @@ const NAMES: Readonly<Record<string, (values: TemplateValues) => unknown>> = {
   "dag_run.run_id": ({ runId }) => runId,
   try_number: ({ tryNumber }) => tryNumber,
   "ti.try_number": ({ tryNumber }) => tryNumber,
+  map_index: ({ mapIndex }) => mapIndex,
+  "ti.map_index": ({ mapIndex }) => mapIndex,
   params: ({ params }) => params,
   conf: ({ conf }) => conf,
   "dag_run.conf": ({ conf }) => conf,

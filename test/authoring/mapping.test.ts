@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { dag, skip, task, taskGroup } from "../../authoring/index.ts";
 import type { Dag, TaskRef } from "../../authoring/index.ts";
-import { runDag, runTask } from "../../authoring/testing.ts";
+import { renderTask, runDag, runTask } from "../../authoring/testing.ts";
 
 const nothing = (): void => {};
 const inDag = (build: () => void): Dag => dag("sales", {}, build);
@@ -204,6 +204,26 @@ describe("A7: a mapped task", () => {
     expect(await errorFor("abc")).toContain('is the text "abc"; expected a list');
     expect(await errorFor(null)).toContain("is null; expected a list");
     expect(await errorFor(undefined)).toContain("expected a list");
+  });
+
+  test("A7 A2: a template of each instance", async () => {
+    const made = inDag(() => {
+      const templates = { path: "{{ ds }}/{{ map_index }}.csv" };
+      const paths = task(
+        "path",
+        { expand: { n: ["a", "b"] }, templates },
+        (context) => context.templates.path,
+      );
+      task("all", { inputs: { paths }, templates }, ({ inputs, templates: { path } }) => [
+        ...inputs.paths,
+        path,
+      ]);
+    });
+    const { tasks } = await runDag(made, { logicalAt: "2026-05-09" });
+    expect(tasks["all"]?.output).toEqual(["2026-05-09/0.csv", "2026-05-09/1.csv", "2026-05-09/-1.csv"]);
+    expect(await renderTask(made, "path", { logicalAt: "2026-05-09", mapIndex: 7 })).toEqual({
+      path: "2026-05-09/7.csv",
+    });
   });
 
   test("F1: one instance alone: its item is given", async () => {
