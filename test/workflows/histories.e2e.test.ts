@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(async () => await product.stop());
 
 describe("B3: a run's workflow does the same when it is replayed", () => {
-  it.for(SCENARIOS)("B3: $name", async ({ name, dag, then, executions = 1 }) => {
+  it.for(SCENARIOS)("B3: $name", async ({ name, dag, after, executions = 1 }) => {
     const dagId = name.replaceAll("-", "_");
     await product.save(`${dagId}.ts`, dag.replaceAll("ID", dagId));
     const { runId } = await product.client.trigger({
@@ -30,7 +30,7 @@ describe("B3: a run's workflow does the same when it is replayed", () => {
       conf: {},
       who: "test",
     });
-    await then?.(product, dagId, runId);
+    await after?.(product, dagId, runId);
     await product.ended(dagId, runId);
     const workflowId = workflowIdOf(dagId, runId);
     const found: string[] = [];

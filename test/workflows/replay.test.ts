@@ -33,7 +33,7 @@ describe("B3: histories that are kept", () => {
     const { events } = history as {
       events: { activityTaskScheduledEventAttributes?: { activityType: { name: string } } }[];
     };
-    const scheduled = events.find((event) => event.activityTaskScheduledEventAttributes != null)!;
+    const scheduled = events.find((event) => Boolean(event.activityTaskScheduledEventAttributes))!;
     scheduled.activityTaskScheduledEventAttributes!.activityType.name = "anotherTask";
     await expect(replay(history)).rejects.toThrow();
   });

@@ -8,7 +8,7 @@ export interface Scenario {
   /** Text of a DAG file; `ID` is the DAG's id. */
   readonly dag: string;
   /** What is asked of its run, after its beginning. */
-  readonly then?: (product: Product, dagId: string, runId: string) => Promise<void>;
+  readonly after?: (product: Product, dagId: string, runId: string) => Promise<void>;
   /** How many workflow executions it takes. */
   readonly executions?: number;
 }
@@ -45,7 +45,7 @@ export const SCENARIOS: readonly Scenario[] = [
       const a = task("a", ({ tryNumber }) => { if (tryNumber === 1) throw new Error("no"); });
       task("b", { after: [a] }, () => 1);
     });`,
-    then: async (product, dagId, runId) => {
+    after: async (product, dagId, runId) => {
       await product.ended(dagId, runId);
       await ask(product, dagId, runId, { kind: "clear", selection: { tasks: [{ taskId: "a" }] } });
     },
@@ -57,7 +57,7 @@ export const SCENARIOS: readonly Scenario[] = [
       const a = task("a", async (c) => { if (c.tryNumber > 1) return; await (${WAITS})(c); });
       task("b", { after: [a] }, ${WAITS});
     });`,
-    then: async (product, dagId, runId) => {
+    after: async (product, dagId, runId) => {
       await isRunning(product, dagId, runId, "a");
       await ask(product, dagId, runId, { kind: "clear", selection: { tasks: [{ taskId: "a" }] } });
       await isRunning(product, dagId, runId, "b");
@@ -75,7 +75,7 @@ export const SCENARIOS: readonly Scenario[] = [
       const work = task("work", { after: [setup] }, ${WAITS});
       task("teardown", { after: [work], teardown: [setup] }, () => 1);
     });`,
-    then: async (product, dagId, runId) => {
+    after: async (product, dagId, runId) => {
       await isRunning(product, dagId, runId, "work");
       await ask(product, dagId, runId, { kind: "end", as: "failed", reason: "by hand" });
     },
