@@ -4,7 +4,7 @@ import { sleep, startProduct, until, type Product } from "../support/product.ts"
 
 let product: Product;
 beforeAll(async () => {
-  product = await startProduct({ env: { MERIDIAN_LOST_AFTER_MS: "15000" } });
+  product = await startProduct({ env: { MERIDIAN_LOST_AFTER_MS: "6000" } });
 });
 afterAll(async () => await product.stop());
 
@@ -49,6 +49,25 @@ async function trigger(dagId: string, conf: Record<string, unknown> = {}, within
   const { runId } = await begin(dagId, conf);
   await product.ended(dagId, runId, withinMs);
   return await view(dagId, runId);
+}
+
+let commands = 0;
+async function clear(
+  dagId: string,
+  runId: string,
+  taskIds: readonly string[],
+  downstream = false,
+): Promise<void> {
+  await product.client.command({
+    dagId,
+    runId,
+    who: "test",
+    command: {
+      id: `command-${++commands}`,
+      kind: "clear",
+      selection: { tasks: taskIds.map((taskId) => ({ taskId })), downstream },
+    },
+  });
 }
 
 const slotsInUse = async (run: number): Promise<number> =>
@@ -172,6 +191,71 @@ describe("A7: mapped tasks on real servers", () => {
     ]);
   });
 
+  it("K25: rules wait for every instance: all_done for the last, one_failed for the first failure", async () => {
+    await product.save(
+      "rules.ts",
+      file(
+        "map_rules",
+        `const each = task("each", { expand: { n: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9] } }, async ({ inputs }) => {
+           await new Promise((done) => setTimeout(done, inputs.n * 300));
+           if (inputs.n < 5) throw new Error("x");
+           return Date.now();
+         });
+         for (const triggerRule of ["all_done", "all_success", "one_failed"]) {
+           task(triggerRule, { after: [each], triggerRule }, () => Date.now());
+         }`,
+      ),
+    );
+    const run = await trigger("map_rules");
+    const last = run.outputs["each[9]"] as number;
+    expect(run.cells).toMatchObject({
+      all_done: "success",
+      all_success: "upstream_failed",
+      one_failed: "success",
+    });
+    expect(run.outputs["all_done"]).toBeGreaterThanOrEqual(last);
+    expect(run.outputs["one_failed"]).toBeLessThan(last);
+  });
+
+  it("K40: the list shrinks, then grows, on reruns: what is gone is removed with its tries kept, and blocks nobody", async () => {
+    await product.save(
+      "shrinks.ts",
+      file(
+        "map_shrinks",
+        `const list = task("list", ({ tryNumber }) => Array.from({ length: [5, 4, 6][tryNumber - 1] }, (_, i) => i));
+         const each = task("each", { expand: { n: list } }, ({ inputs }) => inputs.n);
+         task("all", { inputs: { each } }, ({ inputs }) => inputs.each);`,
+      ),
+    );
+    const { runId } = await begin("map_shrinks");
+    const ended = async (): Promise<Ended> => {
+      await product.ended("map_shrinks", runId);
+      return await view("map_shrinks", runId);
+    };
+    expect((await ended()).outputs["all"]).toEqual([0, 1, 2, 3, 4]);
+    await clear("map_shrinks", runId, ["list"], true);
+    const four = await ended();
+    expect([four.state, four.outputs["all"], four.cells["each[4]"]]).toEqual([
+      "success",
+      [0, 1, 2, 3],
+      "removed",
+    ]);
+    expect(four.tries).toEqual({
+      list: 2,
+      "each[0]": 2,
+      "each[1]": 2,
+      "each[2]": 2,
+      "each[3]": 2,
+      "each[4]": 1,
+      all: 2,
+    });
+    await clear("map_shrinks", runId, ["list"], true);
+    const six = await ended();
+    expect([six.state, six.outputs["all"]]).toEqual(["success", [0, 1, 2, 3, 4, 5]]);
+    expect(six.tries).toMatchObject({ "each[3]": 3, "each[4]": 2, "each[5]": 1, all: 3 });
+    expect(Object.values(six.cells)).toEqual(Array.from({ length: 8 }, () => "success"));
+  });
+
   it("A7: combinations come in the order of the file: the last list turns fastest", async () => {
     await product.save(
       "pairs.ts",
@@ -252,6 +336,31 @@ describe("A4 A5: deciding, setups and waits on real servers", () => {
     expect(other.errors["region"]?.message).toContain('"moon" is none of them: they are eu, us');
   });
 
+  it("K28 K30: cleared alone: a join runs again, what was left out is left out again; with its branch, as that chooses then", async () => {
+    await product.save(
+      "again.ts",
+      file(
+        "ways_again",
+        `const b = task("b", () => 1);
+         const c = task("c", () => 2);
+         const join = task("join", { after: [b], triggerRule: "none_failed_min_one_success" }, () => 3);
+         branch("way", ({ tryNumber }) => tryNumber === 1 ? [b, join] : [c, join]).before(b, c, join);`,
+      ),
+    );
+    const { runId } = await begin("ways_again");
+    const after = async (...taskIds: string[]): Promise<Ended> => {
+      if (taskIds.length > 0) await clear("ways_again", runId, taskIds, taskIds[0] === "way");
+      await product.ended("ways_again", runId);
+      return await view("ways_again", runId);
+    };
+    expect((await after()).cells).toEqual({ way: "success", b: "success", c: "skipped", join: "success" });
+    const alone = await after("c", "join");
+    expect([alone.cells["c"], alone.tries]).toEqual(["skipped", { way: 1, b: 1, join: 2 }]);
+    const other = await after("way");
+    expect(other.cells).toEqual({ way: "success", b: "skipped", c: "success", join: "success" });
+    expect(other.tries).toEqual({ way: 2, b: 1, c: 1, join: 3 });
+  });
+
   it("A5: a body's own wait, and a rule's, use up no retry", async () => {
     await product.save(
       "waits.ts",
@@ -281,6 +390,13 @@ describe("A4 A5: deciding, setups and waits on real servers", () => {
     });
     task("next", { after: [work] }, () => 1);`;
 
+  /** Body of a setup that hangs when it is asked to. */
+  const HANGS = `async ({ conf, signal }) => {
+    if (conf.hangSetup) await new Promise((done) => signal.addEventListener("abort", done));
+    signal.throwIfAborted();
+    return "made";
+  }`;
+
   it("A4: a teardown after work that failed", async () => {
     await product.save("staged.ts", file("staged", STAGED));
     const run = await trigger("staged", { fail: true });
@@ -289,6 +405,38 @@ describe("A4 A5: deciding, setups and waits on real servers", () => {
       { make: "success", work: "failed", drop: "success", next: "upstream_failed" },
       "made, dropped",
     ]);
+  });
+
+  it("K29: failed by hand: while the work runs the teardown runs once; while the setup runs it is skipped", async () => {
+    const slow = STAGED.replace('() => "made"', HANGS);
+    await product.save("by-hand.ts", file("staged_by_hand", slow));
+    const end = async (when: string, conf: Record<string, unknown>): Promise<Ended> => {
+      const { runId } = await begin("staged_by_hand", conf);
+      await until(async () =>
+        (await view("staged_by_hand", runId)).cells[when] === "running" ? true : null,
+      );
+      await product.client.command({
+        dagId: "staged_by_hand",
+        runId,
+        who: "test",
+        command: { id: `command-${++commands}`, kind: "end", as: "failed", reason: "by hand" },
+      });
+      await product.ended("staged_by_hand", runId);
+      return await view("staged_by_hand", runId);
+    };
+    const work = await end("work", { hang: true });
+    expect([work.state, work.cells, work.tries["drop"]]).toEqual([
+      "failed",
+      { make: "success", work: "failed", drop: "success", next: "skipped" },
+      1,
+    ]);
+    const setup = await end("make", { hangSetup: true });
+    expect([setup.state, setup.cells, setup.tries["drop"]]).toEqual([
+      "failed",
+      { make: "failed", work: "skipped", drop: "skipped", next: "skipped" },
+      undefined,
+    ]);
+    expect((await slotsInUse(work.run)) + (await slotsInUse(setup.run))).toBe(0);
   });
 
   it("K77 K29: cancelled twice in Temporal while the teardown runs: it completes once, slots are free", async () => {
