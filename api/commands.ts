@@ -1,16 +1,24 @@
 import { randomUUID } from "node:crypto";
 import { createRoute, type z } from "@hono/zod-openapi";
-import { NotFound } from "../core/errors.ts";
+import { Conflict, NotFound, Refused } from "../core/errors.ts";
 import type { SerialGraph } from "../core/graph.ts";
 import { planOf } from "../core/plan.ts";
 import type { RunCommand } from "../core/run-command.ts";
 import { select, stateOf, type Selection } from "../core/selection.ts";
 import { progressOf } from "../core/shown-progress.ts";
-import { readGraph } from "../db/read/dags.ts";
-import { readCells } from "../db/read/runs.ts";
-import { ClearBody, CommandDone, EndBody, MarkBody } from "./contracts-commands.ts";
+import { readDag, readGraph } from "../db/read/dags.ts";
+import { readCells, runIdsBetween } from "../db/read/runs.ts";
+import {
+  ClearBody,
+  ClearRunsBody,
+  CommandDone,
+  EndBody,
+  MarkBody,
+  RunsCleared,
+} from "./contracts-commands.ts";
 import type { AppDeps } from "./deps.ts";
-import { newRoutes, RunPath } from "./requests.ts";
+import { noSuchDag } from "./grid.ts";
+import { DagPath, newRoutes, RunPath } from "./requests.ts";
 import { findRun } from "./runs.ts";
 import { json, shapeCell } from "./shape.ts";
 
@@ -27,6 +35,14 @@ const clearRun = createRoute({
   request: bodyOf(ClearBody),
   responses,
 });
+const clearRuns = createRoute({
+  method: "post",
+  path: "/dags/{dagId}/clear",
+  summary:
+    "Run tasks of all runs in a range of logical dates again, oldest first; each says what became of it",
+  request: { params: DagPath, body: { content: { "application/json": { schema: ClearRunsBody } } } },
+  responses: { 200: json(RunsCleared, "What became of each run") },
+});
 const markRun = createRoute({
   method: "post",
   path: "/dags/{dagId}/runs/{runId}/mark",
@@ -41,6 +57,9 @@ const endRun = createRoute({
   request: bodyOf(EndBody),
   responses,
 });
+
+/** Runs of one request: each is told by itself, and whoever asked waits. */
+const MOST_RUNS = 200;
 
 type Asked = RunCommand extends infer C ? (C extends RunCommand ? Omit<C, "id"> : never) : never;
 
@@ -101,6 +120,39 @@ export const commandRoutes = (deps: AppDeps) => {
       const selection = await selected(dagId, runId, body);
       const by = { who: c.get("who"), id: c.get("claim")?.key };
       return c.json(await perform(dagId, runId, { kind: "clear", selection }, by), 200);
+    })
+    .openapi(clearRuns, async (c) => {
+      const { dagId } = c.req.valid("param");
+      const { from, until, ...body } = c.req.valid("json");
+      const found = await runIdsBetween(db, dagId, from, until, MOST_RUNS + 1);
+      if (found.length === 0 && (await readDag(db, dagId)) === null) throw noSuchDag(dagId);
+      if (found.length > MOST_RUNS) {
+        const text = `dag "${dagId}" has more than ${MOST_RUNS} runs from ${from} until ${until}: choose a shorter range`;
+        throw new Refused("too_many_runs", text);
+      }
+      const runs: RunsCleared["runs"] = [];
+      // One after the other: they get their places in this order (K33).
+      for (const runId of found) {
+        const claim = c.get("claim");
+        const by = { who: c.get("who"), id: claim === undefined ? undefined : `${claim.key} ${runId}` };
+        try {
+          const done =
+            body.dryRun === true
+              ? await preview(dagId, runId, body)
+              : await perform(
+                  dagId,
+                  runId,
+                  { kind: "clear", selection: await selected(dagId, runId, body) },
+                  by,
+                );
+          runs.push({ runId, changed: done.changed, refused: null });
+        } catch (error) {
+          if (!(error instanceof Conflict || error instanceof NotFound || error instanceof Refused))
+            throw error;
+          runs.push({ runId, changed: 0, refused: { code: error.code, message: error.message } });
+        }
+      }
+      return c.json({ dagId, dryRun: body.dryRun === true, runs }, 200);
     })
     .openapi(markRun, async (c) => {
       const { dagId, runId } = c.req.valid("param");

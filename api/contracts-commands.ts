@@ -24,12 +24,40 @@ const selection = {
 };
 
 export const ClearBody = z.strictObject(selection).openapi("ClearRequest");
+const instant = z.iso.datetime({
+  offset: true,
+  error: "expected an ISO 8601 instant with its offset, like 2026-05-09T00:00:00Z",
+});
+export const ClearRunsBody = z
+  .strictObject({
+    from: instant.openapi({ description: "Logical dates from here on" }),
+    until: instant.openapi({ description: "Logical dates before this" }),
+    ...selection,
+  })
+  .openapi("ClearRunsRequest");
 export const MarkBody = z
   .strictObject({ as: z.enum(["success", "failed", "skipped"]), ...selection })
   .openapi("MarkRequest");
 export const EndBody = z
   .strictObject({ as: z.enum(["cancelled", "failed"]), reason: reason.optional() })
   .openapi("EndRequest");
+
+export const RunsCleared = z
+  .object({
+    dagId: z.string(),
+    dryRun: z.boolean(),
+    runs: z
+      .array(
+        z.object({
+          runId: z.string(),
+          changed: z.int(),
+          refused: z.object({ code: z.string(), message: z.string() }).nullable(),
+        }),
+      )
+      .openapi({ description: "Oldest first, which is the order in which they go on" }),
+  })
+  .openapi("RunsCleared");
+export type RunsCleared = z.infer<typeof RunsCleared>;
 
 export const CommandDone = z
   .object({

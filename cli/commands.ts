@@ -1,12 +1,12 @@
 /** What is asked of runs: tasks cleared and marked, runs ended. */
 import { Option, type Command } from "commander";
-import type { CommandDone } from "../api/contracts-commands.ts";
+import type { CommandDone, RunsCleared } from "../api/contracts-commands.ts";
 import type { CellSelection } from "../remote/index.ts";
 import { called } from "./call.ts";
 import { connect, withServer, type ServerOptions } from "./connect.ts";
 import { UsageError } from "./failure.ts";
 import { printJson, printList, withOutput, type Output, type Table } from "./output.ts";
-import { collect, whole } from "./read.ts";
+import { collect, instant, whole } from "./read.ts";
 import { ofRun, runIdOf } from "./runs.ts";
 
 interface SelectOptions extends Output, ServerOptions {
@@ -19,6 +19,21 @@ interface SelectOptions extends Output, ServerOptions {
   readonly onlyFailed?: boolean;
   readonly dryRun?: boolean;
 }
+
+interface RangeOptions extends SelectOptions {
+  readonly startDate?: string;
+  readonly endDate?: string;
+}
+
+const RUNS: Table<RunsCleared["runs"][number]> = {
+  columns: {
+    runId: (run) => run.runId,
+    changed: (run) => run.changed,
+    refused: (run) => run.refused?.message ?? null,
+  },
+  shown: ["runId", "changed", "refused"],
+  id: (run) => run.runId,
+};
 
 const CELLS: Table<CommandDone["cells"][number]> = {
   columns: {
@@ -48,10 +63,18 @@ export function addTaskCommands(tasks: Command): void {
     .description("run tasks of a run again, while it goes on or after its end")
     .addHelpText(
       "after",
-      "\nExamples:\n  meridian tasks clear sales_daily 2026-05-09 --task load --downstream\n  meridian tasks clear sales_daily --only-failed --dry-run",
+      "\nExamples:\n  meridian tasks clear sales_daily 2026-05-09 --task load --downstream\n  meridian tasks clear sales_daily --only-failed --dry-run\n  meridian tasks clear sales_daily --all --start-date 2026-05-01 --end-date 2026-05-10",
     )
-    .action(async (dagId: string, text: string | undefined, options: SelectOptions) => {
+    .option(
+      "--start-date <date>",
+      "instead of one run: all runs with logical dates from this day or instant on (UTC)",
+      instant,
+    )
+    .option("--end-date <date>", "… and before this one", instant)
+    .action(async (dagId: string, text: string | undefined, options: RangeOptions) => {
       const cells = cellsOf(options);
+      if (options.startDate !== undefined || options.endDate !== undefined)
+        return await clearRange(dagId, text, cells, options);
       const client = await connect(options);
       const runId = await runIdOf(client, dagId, text);
       print(await client.runs.clear(dagId, runId, cells), "to be run again", options);
@@ -104,6 +127,25 @@ export function addRunCommands(runs: Command): void {
         else console.log(`${dagId} ${runId} is being ended as ${as}`);
       },
     );
+}
+
+async function clearRange(
+  dagId: string,
+  text: string | undefined,
+  cells: CellSelection,
+  options: RangeOptions,
+): Promise<void> {
+  const { startDate: from, endDate: until } = options;
+  if (text !== undefined || from === undefined || until === undefined) {
+    throw new UsageError("bad_option", "for a range of runs give --start-date and --end-date, and no run");
+  }
+  const done = await (await connect(options)).runs.clearRange(dagId, { from, until }, cells);
+  if (options.output === "json") return printJson(done);
+  printList(done.runs, RUNS, options);
+  const changed = done.runs.filter((run) => run.changed > 0).length;
+  console.log(
+    `\n${changed} of ${done.runs.length} runs of ${dagId} ${done.dryRun ? "would run" : "run"} again`,
+  );
 }
 
 function cellsOf(options: SelectOptions): CellSelection {

@@ -25,7 +25,7 @@ import type {
   VersionDiff,
   VersionList,
 } from "../api/contracts.ts";
-import type { CommandDone } from "../api/contracts-commands.ts";
+import type { CommandDone, RunsCleared } from "../api/contracts-commands.ts";
 import type { RunState, RunType } from "../core/states.ts";
 import {
   type CallOptions,
@@ -287,6 +287,16 @@ const commandCalls = (http: Http) => {
     /** Runs tasks again, while the run goes on or after its end. */
     clear: async (dagId: string, runId: string, cells: CellSelection = {}, call: ChangeOptions = {}) =>
       await send(dagId, runId, "clear", cells, call),
+    /** The same for all runs of a DAG with logical dates in a range, oldest first; each says what became of it. */
+    clearRange: async (
+      dagId: string,
+      range: { readonly from: Date | string; readonly until: Date | string },
+      cells: CellSelection = {},
+      call: ChangeOptions = {},
+    ): Promise<RunsCleared> => {
+      const body = { from: instant(range.from), until: instant(range.until), ...cells };
+      return await http.json(`${pathOf("dags", dagId)}/clear`, { ...call, method: "POST", body });
+    },
     /** Counts tasks as success, failed or skipped; what runs of them is stopped. */
     mark: async (
       dagId: string,

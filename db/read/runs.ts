@@ -223,3 +223,20 @@ export async function readWaiting(db: Db, run: number, limit: number): Promise<W
   );
   return await withReasons(db, rows);
 }
+
+/** Ids of a DAG's runs by logical date, oldest first. */
+export async function runIdsBetween(
+  db: Db,
+  dagId: string,
+  from: string,
+  until: string,
+  limit: number,
+): Promise<readonly string[]> {
+  const { rows } = await db.query<{ run_id: string }>(
+    `select r.run_id from app.run_key k join app.dag_run r on r.run = k.run
+     where k.dag_id = $1 and k.logical_at >= $2 and k.logical_at < $3
+     order by k.logical_at, k.fork limit $4`,
+    [dagId, from, until, limit],
+  );
+  return rows.map((row) => row.run_id);
+}

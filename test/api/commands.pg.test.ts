@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { CommandDone } from "../../api/contracts-commands.ts";
+import { CommandDone, RunsCleared } from "../../api/contracts-commands.ts";
 import { serialTask } from "../support/serial.ts";
 import { insertCell, insertDag, insertRun } from "./rows.ts";
 import { fakeClient, post, problemOf, testApp, type TestApp } from "./support.ts";
@@ -106,6 +106,37 @@ describe("B9: commands to runs", () => {
         },
       ],
     ]);
+  });
+
+  test("B9: a range of runs, oldest first; each says what became of it", async () => {
+    for (const day of ["2026-06-02", "2026-06-01", "2026-06-03"])
+      await insertRun(database.pool, "sales", `${day}T00:00:00Z`);
+    const before = fake.calls.length;
+    const answer = async (body: object) => {
+      const response = await post(app, "/dags/sales/clear", body);
+      expect(response.status).toBe(200);
+      return RunsCleared.parse(await response.json());
+    };
+    const range = { from: "2026-06-01T00:00:00Z", until: "2026-06-03T00:00:00Z" };
+    const dry = await answer({ ...range, dryRun: true });
+    expect(dry.runs).toEqual([
+      { runId: "2026-06-01T00-00-00Z", changed: 0, refused: null },
+      { runId: "2026-06-02T00-00-00Z", changed: 0, refused: null },
+    ]);
+    expect(fake.calls).toHaveLength(before);
+    const done = await answer({ ...range, tasks: [{ taskId: "load" }], downstream: true });
+    expect(done.runs.map((run) => [run.runId, run.changed])).toEqual([
+      ["2026-06-01T00-00-00Z", 1],
+      ["2026-06-02T00-00-00Z", 1],
+    ]);
+    expect(fake.calls.slice(before).map(([, request]) => (request as { runId: string }).runId)).toEqual([
+      "2026-06-01T00-00-00Z",
+      "2026-06-02T00-00-00Z",
+    ]);
+    const unknown = await answer({ ...range, dryRun: true, tasks: [{ taskId: "nope" }] });
+    expect(unknown.runs[0]!.refused).toMatchObject({ code: "no_task" });
+    await problemOf(await post(app, "/dags/nope/clear", range), 404);
+    await problemOf(await post(app, "/dags/sales/clear", { from: "2026-06-01" }), 400);
   });
 
   test.each([

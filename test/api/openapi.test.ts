@@ -41,6 +41,7 @@ test("C1: the paths of the API", () => {
       "post /api/v1/dags/{dagId}/runs → 201 default",
       "get /api/v1/dags/{dagId}/runs/{runId} → 200 default",
       "post /api/v1/dags/{dagId}/runs/{runId}/clear → 200 default",
+      "post /api/v1/dags/{dagId}/clear → 200 default",
       "post /api/v1/dags/{dagId}/runs/{runId}/mark → 200 default",
       "post /api/v1/dags/{dagId}/runs/{runId}/end → 200 default",
       "get /api/v1/dags/{dagId}/runs/{runId}/tasks/{taskId}/tries ?mapIndex → 200 default",
