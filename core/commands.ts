@@ -12,10 +12,15 @@ export function stopped(draft: Draft, at: At, then: AfterStop, outcome: TryOutco
     draft.settle(at, then, ended);
     return;
   }
+  const isLeftOver = at.index >= 0 && draft.cells.task(at.task).count === null;
+  if (draft.isEnding(at) && !isLeftOver) {
+    draft.settle(at, draft.endState, ended);
+    return;
+  }
   const { try: number } = draft.cell(at);
   draft.cells.set(at.task, at.index, { ...NEW_CELL, try: number });
   draft.record(at, "none", ended);
-  if (at.index >= 0 && draft.cells.task(at.task).count === null) {
+  if (isLeftOver) {
     draft.open -= 1;
     mapOutOf(draft, at.task);
   } else draft.evaluate(at);

@@ -1,0 +1,229 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { RunTask } from "../../core/plan.ts";
+import type { At, Effect, RunEvent, TryOutcome } from "../../core/progress.ts";
+import { countStates, decide, TRIGGER_RULES } from "../../core/rules.ts";
+import { TASK_DONE, type TaskState } from "../../core/states.ts";
+import { Rig, success, task } from "./run-rig.ts";
+
+interface Node {
+  readonly edges: readonly number[];
+  readonly rule: (typeof TRIGGER_RULES)[number];
+  readonly final: "success" | "failed" | "skipped";
+  readonly mapped: boolean;
+  readonly width: number;
+}
+
+const failed: TryOutcome = { kind: "failed", error: { code: "x", message: "", retryable: false } };
+const OUTCOME: Record<Node["final"], TryOutcome> = {
+  success,
+  failed,
+  skipped: { kind: "skipped", message: "" },
+};
+
+/** A random graph; some tasks are mapped over constant lists of 0 to 3 items. */
+function graphOf(nodes: readonly Node[]) {
+  const maps: {
+    group: null;
+    over: Record<string, readonly unknown[]>;
+    how: "product";
+    batch: null;
+    max: number;
+  }[] = [];
+  const tasks: RunTask[] = nodes.map((node, i) => {
+    const upstream = i === 0 ? [] : [...new Set(node.edges.map((edge) => edge % i))].sort((a, b) => a - b);
+    if (!node.mapped) return task(`t${i}`, upstream, { triggerRule: node.rule });
+    const items = Array.from({ length: node.width }, (_, n) => n);
+    maps.push({ group: null, over: { item: items }, how: "product", batch: null, max: 10 });
+    return task(`t${i}`, upstream, { triggerRule: node.rule, map: maps.length - 1, items: { item: "item" } });
+  });
+  return { tasks, maps };
+}
+
+/** Apart from the rules' own code: what each task ends as, instance by instance, when all of it runs once. */
+function oracle(nodes: readonly Node[], tasks: readonly RunTask[]): TaskState[][] {
+  const ends: TaskState[][] = [];
+  tasks.forEach((one, position) => {
+    const { final, mapped, width } = nodes[position]!;
+    const counts = countStates(one.upstream.flatMap((up) => ends[up]!));
+    const answer = decide(one.triggerRule, counts);
+    const whole: TaskState = answer === "run" ? final : answer === "skip" ? "skipped" : "upstream_failed";
+    if (!mapped) ends.push([whole]);
+    else if (width === 0) ends.push(["skipped"]);
+    else ends.push(Array.from({ length: width }, () => whole));
+  });
+  return ends;
+}
+
+/** Cells not done, counted anew. */
+function openOf(rig: Rig): number {
+  let open = 0;
+  for (const { own, instances, count } of rig.progress.tasks) {
+    if (count === null) {
+      open += TASK_DONE[own.state] ? 0 : 1;
+      // Left over from before it is mapped out anew: only what runs still counts.
+      open += (instances ?? []).filter(({ state }) => state === "running").length;
+    } else open += instances!.slice(0, count).filter(({ state }) => !TASK_DONE[state]).length;
+  }
+  return open;
+}
+
+const node = fc.record<Node>({
+  edges: fc.array(fc.nat(), { maxLength: 3 }),
+  rule: fc.constantFrom(...TRIGGER_RULES),
+  final: fc.constantFrom("success", "failed", "skipped"),
+  mapped: fc.boolean(),
+  width: fc.integer({ min: 0, max: 3 }),
+});
+
+/** Runs whatever is asked for, in an order that `picks` choose, and puts commands in between. */
+class Chaos {
+  readonly rig: Rig;
+  readonly #nodes: readonly Node[];
+  #open: RunEvent[] = [];
+  readonly #running = new Set<string>();
+
+  constructor(nodes: readonly Node[]) {
+    this.#nodes = nodes;
+    this.rig = new Rig(graphOf(nodes));
+    this.take(this.rig.effects);
+  }
+
+  take(effects: readonly Effect[]): void {
+    for (const effect of effects) {
+      if (effect.kind === "request") this.#open.push({ ...effect, kind: "granted" });
+      if (effect.kind === "wait") this.#open.push({ ...effect, kind: "due" });
+      if (effect.kind === "start") {
+        const name = `${effect.task} ${effect.index}`;
+        expect(this.#running.has(name), `${name} runs twice at once`).toBe(false);
+        this.#running.add(name);
+        const outcome = OUTCOME[this.#nodes[effect.task]!.final];
+        this.#open.push({ kind: "ended", task: effect.task, index: effect.index, try: effect.try, outcome });
+      }
+      if (effect.kind === "stop") {
+        const at = this.#open.findIndex(
+          (event) => event.kind === "ended" && event.task === effect.task && event.index === effect.index,
+        );
+        const event = this.#open[at];
+        if (event?.kind === "ended")
+          this.#open[at] = { ...event, outcome: { kind: "cancelled", message: "" } };
+      }
+    }
+  }
+
+  send(event: RunEvent): void {
+    if (event.kind === "ended") this.#running.delete(`${event.task} ${event.index}`);
+    this.take(this.rig.send(event));
+    expect(this.rig.progress.open).toBe(openOf(this.rig));
+  }
+
+  next(pick: number): boolean {
+    if (this.#open.length === 0) return false;
+    const [event] = this.#open.splice(pick % this.#open.length, 1);
+    this.send(event!);
+    return true;
+  }
+
+  command(kind: "clear" | "success" | "failed", picks: readonly number[]): void {
+    const names = this.rig.names();
+    const chosen = [...new Set(picks.map((pick) => names[pick % names.length]!))];
+    if (kind === "clear") this.take(this.rig.clear(...chosen));
+    else this.take(this.rig.mark(kind, ...chosen));
+    expect(this.rig.progress.open).toBe(openOf(this.rig));
+  }
+
+  drain(picks: Iterator<number>): void {
+    for (let n = 0; n < 5_000 && this.next(picks.next().value as number); n++);
+  }
+}
+
+describe("B3 A7: random graphs with mapped tasks", () => {
+  it("B3 A7 K25: each run ends in the states that an oracle written apart says, instance by instance", () => {
+    fc.assert(
+      fc.property(
+        fc.array(node, { minLength: 1, maxLength: 9 }),
+        fc.infiniteStream(fc.nat()),
+        (nodes, picks) => {
+          const chaos = new Chaos(nodes);
+          chaos.drain(picks);
+          const { rig } = chaos;
+          expect(rig.progress.state).not.toBe("running");
+          const ends = rig.progress.tasks.map(({ own, instances, count }) =>
+            count === null ? [own.state] : instances!.slice(0, count).map(({ state }) => state),
+          );
+          const said = oracle(nodes, rig.plan.tasks);
+          // A mapped task whose rule says no before its list is there is one cell.
+          ends.forEach((states, position) => {
+            const expected = said[position]!;
+            expect(states.length === 1 ? [...new Set(expected)] : expected).toEqual(states);
+          });
+        },
+      ),
+      { seed: 7, numRuns: 1500 },
+    );
+  });
+});
+
+describe("B9: random commands at random moments", () => {
+  const command = fc.record({
+    after: fc.nat({ max: 12 }),
+    kind: fc.constantFrom("clear" as const, "clear" as const, "success" as const, "failed" as const),
+    cells: fc.array(fc.nat(), { minLength: 1, maxLength: 4 }),
+  });
+
+  it("B9: nothing runs twice at once, nothing is left open, and clearing all gives what a fresh run gives", () => {
+    fc.assert(
+      fc.property(
+        fc.array(node, { minLength: 1, maxLength: 8 }),
+        fc.array(command, { maxLength: 6 }),
+        fc.infiniteStream(fc.nat()),
+        (nodes, commands, picks) => {
+          const chaos = new Chaos(nodes);
+          for (const { after, kind, cells } of commands) {
+            for (let n = 0; n < after; n++) chaos.next(picks.next().value as number);
+            chaos.command(kind, cells);
+          }
+          chaos.drain(picks);
+          const { rig } = chaos;
+          expect(rig.progress.state).not.toBe("running");
+          expect(rig.progress.open).toBe(0);
+          const all: At[] = rig.plan.tasks.map((_, at) => ({ task: at, index: -1 }));
+          rig.progress = { ...rig.progress, state: "running", ending: null };
+          chaos.send({ kind: "clear", cells: all });
+          chaos.drain(picks);
+          const fresh = new Chaos(nodes);
+          fresh.drain(picks);
+          expect(rig.states()).toEqual(fresh.rig.states());
+          expect(rig.progress.state).toBe(fresh.rig.progress.state);
+          const seqs = rig.effects.flatMap((effect) => (effect.kind === "record" ? [effect.seq] : []));
+          expect(seqs).toEqual(seqs.map((_, i) => i + 1));
+        },
+      ),
+      { seed: 11, numRuns: 1500 },
+    );
+  });
+
+  it("B9: a run ended at any moment ends, whatever was asked before", () => {
+    fc.assert(
+      fc.property(
+        fc.array(node, { minLength: 1, maxLength: 8 }),
+        fc.array(command, { maxLength: 4 }),
+        fc.constantFrom("cancelled" as const, "failed" as const),
+        fc.infiniteStream(fc.nat()),
+        (nodes, commands, as, picks) => {
+          const chaos = new Chaos(nodes);
+          for (const { after, kind, cells } of commands) {
+            for (let n = 0; n < after; n++) chaos.next(picks.next().value as number);
+            chaos.command(kind, cells);
+          }
+          const wasRunning = chaos.rig.progress.state === "running";
+          chaos.send({ kind: "end", as, reason: "by hand" });
+          chaos.drain(picks);
+          expect(chaos.rig.progress.open).toBe(0);
+          if (wasRunning) expect(chaos.rig.progress.state).toBe(as);
+        },
+      ),
+      { seed: 13, numRuns: 1000 },
+    );
+  });
+});
