@@ -101,10 +101,10 @@ async function untilOver(
       turns.reopened(placed);
     }
     if (!turns.open) return;
-    const stops = turns.takeStops();
-    if (stops !== null) await calls.run(() => short.stopTries(stops));
     if (turns.isPlacedNow()) await calls.run(() => short.resumeRun(turns.run));
     const advance = turns.take();
+    const stops = turns.takeStops();
+    if (stops !== null) await calls.run(() => short.stopTries(stops));
     if (advance !== null) turns.granted(await calls.run(() => short.advance(advance)));
     if (!turns.running) {
       const close = turns.close();

@@ -227,8 +227,9 @@ export class Turns {
         this.#starts.push(effect);
         return;
       case "stop":
+        // By the database too: a worker hears of Temporal's cancel only with its next heartbeat.
         if (this.#progress.ending !== null) wanted.stop = true;
-        else wanted.stops.push(grantOf(this.#plan, effect));
+        wanted.stops.push(grantOf(this.#plan, effect));
         return;
       case "wait":
         this.#tries.wait(effect);

@@ -183,7 +183,12 @@ describe("B9: commands to runs, on real servers", () => {
     await ask("ends", second, { kind: "end", as: "cancelled", reason: "not needed" });
     expect(await product.run("ends", second)).toMatchObject({ state: "cancelled", reason: "not needed" });
     await ask("ends", first, { kind: "end", as: "failed", reason: "the source is wrong" });
-    expect(await product.ended("ends", first)).toMatchObject({
+    const asked = Date.now();
+    const over = await product.ended("ends", first);
+    expect(over.tries[0]!.ended_at!.getTime() - asked, "its body hears of it within a second").toBeLessThan(
+      1_500,
+    );
+    expect(over).toMatchObject({
       state: "failed",
       reason: "the source is wrong",
       cells: { a: "failed", b: "skipped" },
