@@ -3,12 +3,14 @@ import { NEW_CELL, type AfterStop } from "./cells.ts";
 import type { Draft } from "./draft.ts";
 import { mapIn, mapOutOf } from "./map-out.ts";
 import type { At, TryOutcome } from "./progress.ts";
-import { TASK_DONE } from "./states.ts";
+import { companionsOf } from "./plan.ts";
+import { TASK_DONE, type TaskState } from "./states.ts";
 
 /** A try that was asked to stop by hand has ended, however it ended. */
 export function stopped(draft: Draft, at: At, then: AfterStop, outcome: TryOutcome): void {
   const ended = { state: outcome.kind, outcome };
   if (then !== "clear") {
+    if (then === "success" && outcome.kind === "success") draft.keep(at, outcome);
     draft.settle(at, then, ended);
     return;
   }
@@ -26,35 +28,59 @@ export function stopped(draft: Draft, at: At, then: AfterStop, outcome: TryOutco
   } else draft.evaluate(at);
 }
 
-/** Cells run again; what never ran because of them may now, too (B8). */
+/** Cells run again, with the setups and teardowns around them; what never ran because of them may now, too (B8). */
 export function clear(draft: Draft, given: readonly At[]): void {
   const tasks = new Set<number>();
   const again = ({ task, index }: At): void => {
     tasks.add(task);
     for (const one of index >= 0 ? [index] : draft.cells.indexes(task)) reset(draft, { task, index: one });
   };
-  given.forEach(again);
+  const chosen = [...given, ...neverRan(draft, given)];
+  chosen.forEach(again);
+  around(draft, chosen).forEach(again);
   for (const map of draft.plan.maps) {
-    if (!map.sources.some((source) => tasks.has(source)) || !map.tasks.every((task) => tasks.has(task)))
-      continue;
+    if (!map.tasks.every((task) => isWhole(draft, task, tasks))) continue;
     for (const task of map.tasks) again({ task, index: -1 });
     mapIn(draft, map);
   }
-  neverRan(draft, tasks).forEach(again);
+  evaluateAll(draft, tasks);
+}
+
+function evaluateAll(draft: Draft, tasks: Iterable<number>): void {
   for (const task of tasks) {
     mapOutOf(draft, task);
     draft.evaluateTask(task);
+    draft.release(task);
   }
 }
 
-/** Cells after these tasks that are upstream_failed. */
-function neverRan(draft: Draft, tasks: ReadonlySet<number>): At[] {
-  return [...draft.plan.after(tasks)].flatMap((task) =>
+/** Nothing of it is left as it was: its lists, which may be others by now, are looked at again. */
+function isWhole(draft: Draft, task: number, cleared: ReadonlySet<number>): boolean {
+  if (!cleared.has(task)) return false;
+  return [...draft.cells.indexes(task)].every((index) => !TASK_DONE[draft.cells.get(task, index).state]);
+}
+
+/** Setups and teardowns that these cells stand between: what was prepared is gone. */
+function around(draft: Draft, cells: readonly At[]): At[] {
+  const { plan } = draft;
+  return cells.flatMap(({ task, index }) =>
+    companionsOf(plan, task).map((other) => {
+      const { map } = plan.tasks[task]!;
+      return { task: other, index: map !== undefined && plan.tasks[other]!.map === map ? index : -1 };
+    }),
+  );
+}
+
+/** Cells after these that could not run, or never began since the run was ended. */
+function neverRan(draft: Draft, cells: readonly At[]): At[] {
+  return [...draft.plan.after(cells.map(({ task }) => task))].flatMap((task) =>
     [...draft.cells.indexes(task)]
-      .filter((index) => draft.cells.get(task, index).state === "upstream_failed")
+      .filter((index) => NEVER_RAN.has(draft.cells.get(task, index).state))
       .map((index) => ({ task, index })),
   );
 }
+
+const NEVER_RAN: ReadonlySet<TaskState> = new Set(["upstream_failed", "cancelled"]);
 
 function reset(draft: Draft, at: At): void {
   const cell = draft.cells.find(at.task, at.index);
@@ -71,13 +97,11 @@ function reset(draft: Draft, at: At): void {
 }
 
 export function mark(draft: Draft, given: readonly At[], as: "success" | "failed" | "skipped"): void {
-  const marked = new Set<number>();
   for (const { task, index } of given) {
     for (const one of index >= 0 ? [index] : draft.cells.indexes(task)) {
       const at = { task, index: one };
       const cell = draft.cells.find(task, one);
       if (cell === undefined || cell.state === as) continue;
-      marked.add(task);
       if (cell.state === "running") {
         draft.cells.set(task, one, { ...cell, afterStop: as });
         if (cell.afterStop === undefined) draft.stop(at, cell);
@@ -88,7 +112,10 @@ export function mark(draft: Draft, given: readonly At[], as: "success" | "failed
     }
   }
   if (as === "failed") return;
-  const waiting = neverRan(draft, marked);
-  for (const at of waiting) reset(draft, at);
-  for (const at of waiting) draft.evaluate(at);
+  const waiting = neverRan(draft, given);
+  const all = [...waiting, ...around(draft, waiting)];
+  for (const { task, index } of all) {
+    for (const one of index >= 0 ? [index] : draft.cells.indexes(task)) reset(draft, { task, index: one });
+  }
+  evaluateAll(draft, new Set(all.map(({ task }) => task)));
 }

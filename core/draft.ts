@@ -2,7 +2,7 @@
 import type { BodyError } from "./body.ts";
 import { Cells, type RunCell } from "./cells.ts";
 import type { Measured } from "./mapping.ts";
-import { mapOut } from "./map-out.ts";
+import { mapOut, runAsWhole } from "./map-out.ts";
 import type { RunPlan } from "./plan.ts";
 import {
   ELSEWHERE,
@@ -75,10 +75,8 @@ export class Draft {
     const answer = this.#isCut(at) ? "skip" : this.#answer(at);
     if (answer === "skip") this.settle(at, "skipped", null);
     else if (answer === "fail") this.settle(at, "upstream_failed", null);
-    // A mapped task as a whole never runs: it is mapped out, unless the run ends before.
-    else if (answer === "run" && isMapped && at.index < 0) {
-      if (this.ending !== null) this.settle(at, "skipped", null);
-    } else if (answer === "run") this.request(at);
+    else if (answer === "run" && isMapped && at.index < 0) runAsWhole(this, at);
+    else if (answer === "run") this.request(at);
   }
 
   evaluateTask(task: number): void {
@@ -153,7 +151,7 @@ export class Draft {
   }
 
   /** The next of a task whose instances wait for each other. */
-  #release(task: number): void {
+  release(task: number): void {
     const { tally, instances, count } = this.cells.task(task);
     if (tally === null || tally.held === 0 || instances === null || count === null) return;
     for (let index = 0; index < count; index++) {
@@ -164,13 +162,17 @@ export class Draft {
   }
 
   succeeded(at: At, outcome: Extract<TryOutcome, { kind: "success" }>): void {
-    const { follow, measured } = outcome;
+    this.keep(at, outcome);
+    this.settle(at, "success", { state: "success", outcome });
+  }
+
+  /** What others need to know of an output. */
+  keep(at: At, { follow, measured }: Extract<TryOutcome, { kind: "success" }>): void {
     if (measured !== undefined && at.index < 0) this.measured = { ...this.measured, [at.task]: measured };
     if (follow !== undefined) {
       const positions = follow.map((id) => this.plan.positions.get(id) ?? ELSEWHERE);
       this.cells.set(at.task, at.index, { ...this.cell(at), follow: positions });
     }
-    this.settle(at, "success", { state: "success", outcome });
   }
 
   /** The cell is done: record it and look at what waited for it. */
@@ -186,7 +188,7 @@ export class Draft {
   #propagate(): void {
     const { downstream, feeds } = this.plan;
     for (let at = this.#touched.pop(); at !== undefined; at = this.#touched.pop()) {
-      if (at.index >= 0) this.#release(at.task);
+      if (at.index >= 0) this.release(at.task);
       for (const down of downstream[at.task]!) this.#evaluateAfter(at, down);
       if (feeds.size > 0 && this.cells.isDone(at.task)) {
         for (const map of feeds.get(at.task) ?? []) mapOut(this, map);
@@ -211,7 +213,7 @@ export class Draft {
     this.cells.set(at.task, at.index, { ...cell, state: "up_for_retry", retries: next.retries, lost: 0 });
     this.record(at, "up_for_retry", { state, outcome });
     this.effects.push({ kind: "wait", task: at.task, index: at.index, try: cell.try, delayMs: next.delayMs });
-    if (at.index >= 0) this.#release(at.task);
+    if (at.index >= 0) this.release(at.task);
   }
 
   /** Another try at once, through no fault of the task. */
@@ -230,7 +232,7 @@ export class Draft {
     const cell = this.cell(at);
     if (TASK_DONE[cell.state]) return;
     if (cell.state === "running") this.stop(at, cell);
-    else this.settle(at, this.ending?.as === "failed" ? "skipped" : "cancelled", null);
+    else this.settle(at, "cancelled", null);
   }
 
   stop(at: At, { try: number }: RunCell): void {
@@ -272,7 +274,7 @@ export class Draft {
     if (!this.resting) {
       this.resting = true;
       this.reruns += 1;
-      this.effects.push({ kind: "rest", delayMs: retryDelayMs });
+      this.effects.push({ kind: "rest", delayMs: retryDelayMs, rerun: this.reruns });
     }
     return "running";
   }

@@ -24,51 +24,84 @@ export function mapOutOf(draft: Draft, task: number): void {
   if (map !== undefined) mapOut(draft, map);
 }
 
+/** What a map's lists come to. */
+type Size =
+  | { readonly kind: "unknown" }
+  | { readonly kind: "count"; readonly count: number }
+  /** A list is missing, since its task did not succeed. */
+  | { readonly kind: "lost"; readonly state: "skipped" | "upstream_failed" }
+  | { readonly kind: "refused"; readonly error: BodyError };
+
+function sizeOf(draft: Draft, map: RunMap): Size {
+  if (!map.sources.every((source) => draft.cells.isDone(source))) return { kind: "unknown" };
+  // Those of it that have their instances keep them: the others get as many.
+  const counts = map.tasks.map((task) => draft.cells.task(task).count);
+  const known = counts.find((count) => count !== null);
+  if (known !== undefined && known !== null) return { kind: "count", count: known };
+  const lost = map.sources.find((source) => !hasList(draft, source));
+  if (lost !== undefined) {
+    const isSkipped = draft.cells.task(lost).own.state === "skipped";
+    return { kind: "lost", state: isSkipped ? "skipped" : "upstream_failed" };
+  }
+  const size = countOf(map, listsOf(draft, map), (name) => nameOf(draft, map, name));
+  if (size.kind === "count") return size;
+  return { kind: "refused", error: { code: size.code, message: size.message, retryable: false } };
+}
+
 /** Makes the instances of a map as soon as all its lists are there. */
 export function mapOut(draft: Draft, at: number): void {
   const map = draft.plan.maps[at]!;
   const waits = map.tasks.filter(
     (task) => draft.cells.task(task).count === null && draft.cells.task(task).own.state === "none",
   );
-  if (waits.length === 0 || draft.ending !== null) return;
-  if (!map.sources.every((source) => draft.cells.isDone(source))) return;
-  if (
-    map.tasks.some(
-      (task) => draft.cells.task(task).instances?.some((cell) => cell.state === "running") === true,
-    )
-  )
-    return;
-  const isRoot = (task: number): boolean =>
-    !draft.plan.tasks[task]!.upstream.some((up) => map.tasks.includes(up));
-  const lost = map.sources.find((source) => !hasList(draft, source));
-  if (lost !== undefined) {
-    const state = draft.cells.task(lost).own.state === "skipped" ? "skipped" : "upstream_failed";
-    for (const task of waits.filter(isRoot)) draft.settle({ task, index: -1 }, state, null);
-    return;
-  }
-  const size = countOf(map, listsOf(draft, map), (name) => nameOf(draft, map, name));
-  if (size.kind === "refused") {
-    const error = { code: size.code, message: size.message, retryable: false };
-    for (const task of waits.filter(isRoot)) refuse(draft, { task, index: -1 }, error);
+  if (waits.length === 0 || draft.ending !== null || isRunning(draft, map)) return;
+  const size = sizeOf(draft, map);
+  if (size.kind === "unknown") return;
+  if (size.kind !== "count" || size.count === 0) {
+    for (const task of waits) draft.evaluate({ task, index: -1 });
     return;
   }
   for (const task of waits) {
-    if (size.count === 0) {
-      draft.settle({ task, index: -1 }, "skipped", null);
-      continue;
-    }
-    const { own, instances } = draft.cells.task(task);
-    const known = instances?.length ?? 0;
-    if (own.told === true) remove(draft, { task, index: -1 });
+    if (draft.cells.task(task).own.told === true) remove(draft, { task, index: -1 });
+    removeFrom(draft, task, size.count);
     draft.cells.mapOut(task, size.count);
     draft.open += size.count - 1;
-    for (let index = size.count; index < known; index++) remove(draft, { task, index });
   }
-  if (size.count === 0) return;
   // Depth first: what comes earlier of one instance goes before the next instance.
   for (let index = 0; index < size.count; index++) {
     for (const task of waits) draft.evaluate({ task, index });
   }
+}
+
+/** A mapped task as a whole that its rule lets run: it has no instances when its lists give none. */
+export function runAsWhole(draft: Draft, at: At): void {
+  if (draft.ending !== null) {
+    draft.settle(at, "skipped", null);
+    return;
+  }
+  const map = draft.plan.maps[draft.plan.tasks[at.task]!.map!]!;
+  if (isRunning(draft, map)) return;
+  const size = sizeOf(draft, map);
+  if (size.kind === "unknown" || (size.kind === "count" && size.count > 0)) return;
+  removeFrom(draft, at.task, 0);
+  if (size.kind === "lost") draft.settle(at, size.state, null);
+  else if (size.kind === "count") draft.settle(at, "skipped", null);
+  else if (draft.plan.tasks[at.task]!.upstream.some((up) => map.tasks.includes(up)))
+    draft.settle(at, "upstream_failed", null);
+  else refuse(draft, at, size.error);
+}
+
+/** Instances from before are still being stopped. */
+const isRunning = (draft: Draft, map: RunMap): boolean =>
+  map.tasks.some((task) => {
+    const { count, instances } = draft.cells.task(task);
+    return count === null && instances?.some((cell) => cell.state === "running") === true;
+  });
+
+/** Instances that a shorter list does not have any more. */
+function removeFrom(draft: Draft, task: number, from: number): void {
+  const known = draft.cells.task(task).instances?.length ?? 0;
+  for (let index = from; index < known; index++) remove(draft, { task, index });
 }
 
 /** Of a mapped source: what succeeded is the list, however the rest ended. */

@@ -183,3 +183,12 @@ function reachable(downstream: readonly (readonly number[])[], from: Iterable<nu
   }
   return found;
 }
+
+/** The setups that a task stands behind, with their teardowns, when it stands before one of those. */
+export function companionsOf(plan: RunPlan, task: number): number[] {
+  return plan.tasks.flatMap(({ teardown }, position) => {
+    if (teardown === undefined || !plan.reaches(task, position)) return [];
+    const setups = teardown.filter((setup) => plan.reaches(setup, task));
+    return setups.length === 0 ? [] : [position, ...setups];
+  });
+}

@@ -55,7 +55,7 @@ export type RunEvent =
   | ({ readonly kind: "ended"; readonly outcome: TryOutcome } & AtTry)
   | ({ readonly kind: "due" } & AtTry)
   /** The rest is over that a failed run takes before it begins again. */
-  | { readonly kind: "rerun" }
+  | { readonly kind: "rerun"; readonly rerun: number }
   /** Ends the run before its time; teardowns whose setups succeeded run first (K29, K77). */
   | ({ readonly kind: "end" } & Ending)
   /** These cells run again (`core/selection.ts`); an index of -1 means all instances of a mapped task. */
@@ -72,7 +72,7 @@ export type Effect =
   /** Ask a running body to stop; its `ended` follows. */
   | ({ readonly kind: "stop" } & AtTry)
   /** Send `rerun` after the delay. */
-  | { readonly kind: "rest"; readonly delayMs: number }
+  | { readonly kind: "rest"; readonly delayMs: number; readonly rerun: number }
   | RecordEffect
   | { readonly kind: "close"; readonly state: RunState };
 

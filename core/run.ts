@@ -45,8 +45,10 @@ const HANDLERS: { readonly [K in RunEvent["kind"]]: Handler<K> } = {
   due: (draft, at) => {
     if (draft.isAt(at, "up_for_retry")) draft.request(at);
   },
-  rerun: (draft) => {
-    if (!draft.resting) return;
+  rerun: (draft, { rerun }) => {
+    // One of before: a command came into that rest.
+    if (!draft.resting || draft.reruns !== rerun) return;
+    draft.resting = false;
     clear(draft, failedCells(draft));
   },
   end: (draft, { as, reason }) => {

@@ -1,5 +1,5 @@
 /** Which cells of a run a command means. Pure: the same for the preview and for what is then done. */
-import type { RunPlan } from "./plan.ts";
+import { companionsOf, type RunPlan } from "./plan.ts";
 import type { At, RunProgress } from "./progress.ts";
 import type { TaskState } from "./states.ts";
 
@@ -46,14 +46,23 @@ export function select(plan: RunPlan, progress: RunProgress, selection: Selectio
     if (selection.downstream === true) add(plan.after([task]), indexes, map);
     if (selection.upstream === true) add(before(plan, task), indexes, map);
   }
-  for (const [task, indexes] of new Map(all)) {
+  const chosen = new Map(all);
+  if (selection.onlyFailed === true) {
+    for (const [task, indexes] of all) {
+      const failed = cellsOf(progress, task, indexes).filter((at) => FAILED.has(stateOf(progress, at)));
+      if (failed.length === 0) chosen.delete(task);
+      else chosen.set(task, new Set(failed.map(({ index }) => index)));
+    }
+    all.clear();
+    for (const [task, indexes] of chosen) all.set(task, indexes);
+  }
+  for (const [task, indexes] of chosen) {
     const { map } = plan.tasks[task]!;
-    add(companions(plan, task), indexes, map);
+    add(companionsOf(plan, task), indexes, map);
   }
   const cells = [...all]
     .sort(([a], [b]) => a - b)
-    .flatMap(([task, indexes]) => cellsOf(progress, task, indexes))
-    .filter((at) => selection.onlyFailed !== true || FAILED.has(stateOf(progress, at)));
+    .flatMap(([task, indexes]) => cellsOf(progress, task, indexes));
   return { kind: "cells", cells };
 }
 
@@ -64,8 +73,13 @@ function hasIndex(progress: RunProgress, task: number, index: number | undefined
 }
 
 function cellsOf(progress: RunProgress, task: number, indexes: ReadonlySet<number> | null): At[] {
-  if (indexes !== null) return [...indexes].sort((a, b) => a - b).map((index) => ({ task, index }));
   const { count } = progress.tasks[task]!;
+  if (indexes !== null && count !== null) {
+    return [...indexes]
+      .filter((index) => index >= 0)
+      .sort((a, b) => a - b)
+      .map((index) => ({ task, index }));
+  }
   if (count === null) return [{ task, index: -1 }];
   return Array.from({ length: count }, (_, index) => ({ task, index }));
 }
@@ -87,13 +101,4 @@ function before(plan: RunPlan, task: number): ReadonlySet<number> {
     }
   }
   return found;
-}
-
-/** The setups that a task stands behind, with their teardowns, when it stands before one of those. */
-function companions(plan: RunPlan, task: number): number[] {
-  return plan.tasks.flatMap(({ teardown }, position) => {
-    if (teardown === undefined || !plan.reaches(task, position)) return [];
-    const setups = teardown.filter((setup) => plan.reaches(setup, task));
-    return setups.length === 0 ? [] : [position, ...setups];
-  });
 }

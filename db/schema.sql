@@ -237,9 +237,9 @@ begin
 
   if jsonb_array_length(p_requests) > 0 then
     insert into app.cell as c (run, task_id, map_index, state, try, phase, queued_at)
-    select r.run, r.task_id, r.map_index, 'queued', r.try, 0, app.now()
+    select distinct on (r.run, r.task_id, r.map_index) r.run, r.task_id, r.map_index, 'queued', r.try, 0, app.now()
     from jsonb_to_recordset(p_requests) as r(run bigint, task_id text, map_index integer, try integer)
-    order by r.run, r.task_id, r.map_index
+    order by r.run, r.task_id, r.map_index, r.try desc
     on conflict on constraint cell_pkey do update
       set state = 'queued', try = excluded.try, phase = 0, queued_at = excluded.queued_at, started_at = null, ended_at = null
       where excluded.try > c.try;
@@ -448,7 +448,8 @@ CREATE OR REPLACE FUNCTION app.end_gone_run(p_run bigint, p_reason text)
  LANGUAGE plpgsql
 AS $function$
 begin
-  update app.dag_run r set state = 'failed', ended_at = app.now(), reason = p_reason
+  -- How far it came after it was opened again, nobody knows any more.
+  update app.dag_run r set state = 'failed', ended_at = app.now(), reason = p_reason, run_state = null
   where r.run = p_run and r.state in ('queued', 'running');
   if not found then
     delete from app.lease l where l.run = p_run;

@@ -74,8 +74,8 @@ async function goneReason({ temporal, log }: ReconcilerDeps, run: SuspectRun): P
   }
 }
 
-/** From an activity id, `task.try`. */
+/** From an activity id, `task.try` or `task[index].try`. */
 function grantOf(id: string): GrantMessage {
-  const dot = id.lastIndexOf(".");
-  return { taskId: id.slice(0, dot), mapIndex: -1, try: Number(id.slice(dot + 1)) };
+  const [, taskId, index, number] = /^(.*?)(?:\[(\d+)\])?\.(\d+)$/.exec(id)!;
+  return { taskId: taskId!, mapIndex: index === undefined ? -1 : Number(index), try: Number(number) };
 }

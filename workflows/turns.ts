@@ -114,6 +114,11 @@ export class Turns {
   /** The scope in which its tries and delays begin from now on. */
   within(bodies: CancellationScope): void {
     this.#tries.within(bodies);
+    if (this.#row === "open") this.#startClock();
+  }
+
+  /** Of the run's time-out: waiting for its place does not count. */
+  #startClock(): void {
     const { timeoutMs } = this.#plan.run;
     if (timeoutMs === null) return;
     const reason = `it took longer than its runTimeout of ${timeoutMs / 1000} s`;
@@ -156,7 +161,7 @@ export class Turns {
     const { requests, mustSettle } = wanted;
     if (requests.length === 0 && !mustSettle && this.#pending.length < PENDING_LIMIT) return null;
     this.#wanted = nothing();
-    return { run: this.run, decisions: this.#takePending(), requests };
+    return { run: this.run, decisions: this.#takePending(), requests: newest(requests) };
   }
 
   #takePending(): Decision[] {
@@ -193,12 +198,14 @@ export class Turns {
   /** A closed run is written down as open again. `placed`: it has its place among the active runs of its DAG. */
   reopened(placed: boolean): void {
     this.#row = placed ? "open" : "waiting";
+    if (placed) this.#startClock();
   }
 
   /** True once: it was told that it has its place, and goes on. */
   isPlacedNow(): boolean {
     if (!this.mustGoOn) return false;
     this.#row = "open";
+    this.#startClock();
     return true;
   }
 
@@ -242,7 +249,7 @@ export class Turns {
         return;
       }
       case "rest":
-        this.#tries.rest(effect.delayMs, { kind: "rerun" });
+        this.#tries.rest(effect.delayMs, { kind: "rerun", rerun: effect.rerun });
         return;
       case "record":
         this.#pending.push(decisionOf(this.#plan, effect));
@@ -270,6 +277,13 @@ type StartEffect = Extract<Effect, { kind: "start" }>;
  */
 function isKnownAlready(effect: RecordEffect): boolean {
   return effect.ended !== null && (effect.state === "success" || effect.state === "skipped");
+}
+
+/** Of several tries of one cell the last: a command may have taken back those before it. */
+function newest(requests: readonly SlotRequest[]): readonly SlotRequest[] {
+  if (requests.length < 2) return requests;
+  const byCell = new Map(requests.map((request) => [`${request.taskId} ${request.mapIndex}`, request]));
+  return byCell.size === requests.length ? requests : [...byCell.values()];
 }
 
 const nothing = (): Wanted => ({ requests: [], stops: [], stop: false, mustSettle: false });

@@ -1,46 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { inputsOf } from "../../core/inputs.ts";
-import type { SerialMap } from "../../core/mapping.ts";
 import { askedOf, type RunTask } from "../../core/plan.ts";
 import type { TryOutcome } from "../../core/progress.ts";
-import type { TriggerRule } from "../../core/rules.ts";
+import type { SerialMap } from "../../core/mapping.ts";
+import { over, list, failed, skipped, mapped, inputs } from "./mapped-rig.ts";
 import { Rig, success, task } from "./run-rig.ts";
-
-const over = (source: number | readonly unknown[], more: Partial<SerialMap> = {}): SerialMap => ({
-  group: null,
-  over: { item: source },
-  how: "product",
-  batch: null,
-  max: 1024,
-  ...more,
-});
-const list = (items: number): TryOutcome => ({ ...success, output: [], measured: { items } });
-const failed: TryOutcome = {
-  kind: "failed",
-  error: { code: "x", message: "m", retryable: false },
-};
-const skipped: TryOutcome = { kind: "skipped", message: "" };
-
-/** list → load (mapped) → one reducer for each rule. */
-function mapped(
-  rules: readonly TriggerRule[],
-  more: Partial<SerialMap> = {},
-  load: Partial<RunTask> = {},
-): Rig {
-  return new Rig({
-    tasks: [
-      task("list"),
-      task("load", [0], { map: 0, items: { item: "item" }, ...load }),
-      ...rules.map((triggerRule) => task(triggerRule, [1], { triggerRule, inputs: { loads: 1 } })),
-    ],
-    maps: [over(0, more)],
-  });
-}
-
-const inputs = (rig: Rig, name: string) => {
-  const { task: position, index } = rig.at(name);
-  return inputsOf(rig.plan, rig.progress, position, index);
-};
 
 describe("A7: one task mapped over one output", () => {
   it("A7: makes an instance for each item, each with its own; the reducer gets all", () => {
@@ -299,80 +262,5 @@ describe("A7: mapped groups", () => {
     expect(rig.stateOf("b[0]", "b[1]")).toEqual(["queued", "none"]);
     rig.run("a[1]");
     expect(rig.stateOf("b[1]")).toEqual(["queued"]);
-  });
-});
-
-describe("B9: clearing mapped tasks", () => {
-  it("K40: the list shrinks, then grows: the missing instance is removed and blocks nobody", () => {
-    const rig = mapped(["all_success"]);
-    rig.run("list", list(5));
-    rig.drain();
-    expect(rig.progress.state).toBe("success");
-
-    rig.clear("list", "load", "all_success");
-    rig.run("list", list(4));
-    expect(rig.names().filter((name) => name.startsWith("load"))).toHaveLength(4);
-    expect(rig.cell("load[4]")).toMatchObject({ state: "removed", try: 1 });
-    rig.drain();
-    expect(rig.progress.state).toBe("success");
-    expect(rig.cell("load[3]").try).toBe(2);
-
-    rig.clear("list", "load", "all_success");
-    rig.run("list", list(6));
-    rig.drain();
-    expect(rig.progress.state).toBe("success");
-    expect(rig.stateOf(...Array.from({ length: 6 }, (_, i) => `load[${i}]`))).toEqual(
-      Array.from({ length: 6 }, () => "success"),
-    );
-    expect([rig.cell("load[4]").try, rig.cell("load[5]").try]).toEqual([2, 1]);
-    expect(rig.progress.open).toBe(0);
-  });
-
-  it("one instance is cleared alone", () => {
-    const rig = mapped(["all_success"]);
-    rig.run("list", list(3));
-    rig.drain();
-    rig.clear("load[1]");
-    expect(rig.stateOf("load[0]", "load[1]", "load[2]", "all_success")).toEqual([
-      "success",
-      "queued",
-      "success",
-      "success",
-    ]);
-    rig.drain();
-    expect([rig.progress.state, rig.progress.open]).toEqual(["success", 0]);
-  });
-
-  it("an empty list that has items when it is made again: the whole task's cell goes", () => {
-    const rig = mapped([]);
-    rig.run("list", list(0));
-    expect(rig.progress.state).toBe("success");
-    rig.clear("list", "load");
-    const effects = rig.run("list", list(2));
-    expect(effects).toContainEqual(
-      expect.objectContaining({ kind: "record", task: 1, index: -1, state: "removed" }),
-    );
-    rig.drain();
-    expect([rig.progress.state, rig.progress.open]).toEqual(["success", 0]);
-  });
-
-  it("cleared with its list while instances run: they are stopped, and the new ones wait for their end", () => {
-    const rig = mapped(["all_success"]);
-    rig.run("list", list(3));
-    rig.send({ kind: "granted", task: 1, index: 0, try: 1 });
-    rig.run("load[1]");
-    const effects = rig.clear("list", "load", "all_success");
-    expect(effects).toContainEqual({ kind: "stop", task: 1, index: 0, try: 1 });
-    rig.run("list", list(2));
-    expect(rig.names()).toContain("load");
-    rig.send({ kind: "ended", task: 1, index: 0, try: 1, outcome: { kind: "cancelled", message: "" } });
-    expect(rig.stateOf("load[0]", "load[1]")).toEqual(["queued", "queued"]);
-    rig.drain();
-    expect([rig.progress.state, rig.progress.open]).toEqual(["success", 0]);
-    expect([rig.cell("load[0]").try, rig.cell("load[1]").try, rig.cell("load[2]").state]).toEqual([
-      2,
-      2,
-      "removed",
-    ]);
   });
 });

@@ -145,6 +145,47 @@ describe("B9: mark", () => {
   });
 });
 
+describe("B9: what a command reaches besides", () => {
+  it("what could not run because of a cleared task runs with its own setup again", () => {
+    const one = new Rig({
+      tasks: [
+        task("a"),
+        task("setup", [], { setup: true }),
+        task("work", [0, 1]),
+        task("teardown", [1, 2], { teardown: [1] }),
+      ],
+    });
+    one.drain((name, number) => (name === "a" && number === 1 ? failed : success));
+    expect(one.states()).toEqual(["failed", "success", "upstream_failed", "success"]);
+    one.clear("a");
+    one.drain();
+    expect(["a", "setup", "work", "teardown"].map((name) => one.cell(name).try)).toEqual([2, 2, 1, 2]);
+    expect([one.progress.state, one.progress.open]).toEqual(["success", 0]);
+  });
+
+  it("a run that was ended by hand and is cleared runs what it never began", () => {
+    const one = new Rig({ tasks: [task("a"), task("b", [0])] });
+    one.send({ kind: "granted", task: 0, index: -1, try: 1 });
+    one.send({ kind: "end", as: "failed", reason: "by hand" });
+    one.send({ kind: "ended", task: 0, index: -1, try: 1, outcome: cancelled });
+    expect(one.states()).toEqual(["failed", "cancelled"]);
+    one.clear("a");
+    one.drain();
+    expect([one.progress.state, ...one.states()]).toEqual(["success", "success", "success"]);
+  });
+
+  it("marked success at the moment it ends well: its choice and its list are kept", () => {
+    const one = new Rig({
+      tasks: [task("branch", [], { decides: "branch" }), task("a", [0]), task("b", [0])],
+    });
+    one.send({ kind: "granted", task: 0, index: -1, try: 1 });
+    one.mark("success", "branch");
+    one.send({ kind: "ended", task: 0, index: -1, try: 1, outcome: follow("a") });
+    one.drain();
+    expect(one.stateOf("a", "b")).toEqual(["success", "skipped"]);
+  });
+});
+
 describe("A4: setup and teardown", () => {
   const rig = (): Rig =>
     new Rig({
@@ -201,7 +242,7 @@ describe("A4: setup and teardown", () => {
     granted(one, "setup");
     one.send({ kind: "end", as: "failed", reason: "by hand" });
     ends(one, "setup", cancelled);
-    expect([one.progress.state, ...one.states()]).toEqual(["failed", "failed", "skipped", "skipped"]);
+    expect([one.progress.state, ...one.states()]).toEqual(["failed", "failed", "cancelled", "skipped"]);
   });
 
   it("K77: cancelled twice: the teardown goes on and completes once", () => {

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { workflowIdOf } from "../../core/ids.ts";
 import type { RunCommand } from "../../core/run-command.ts";
 import type { Selection } from "../../core/selection.ts";
 import { sleep, startProduct, until, type Product } from "../support/product.ts";
@@ -115,6 +116,40 @@ describe("B9: commands to runs, on real servers", () => {
     await expect(clear("twice", "2026-01-01T00-00-00Z")).rejects.toMatchObject({ code: "no_run" });
   });
 
+  it("several clear the same run at once: all are answered, and it ends", async () => {
+    await product.save(
+      "crowd.ts",
+      `export default dag("crowd", {}, () => { for (let i = 0; i < 30; i++) task("t" + i, () => i); });`,
+    );
+    const runId = await trigger("crowd");
+    await product.ended("crowd", runId);
+    for (let round = 0; round < 3; round++) {
+      await Promise.all(Array.from({ length: 4 }, async () => await clear("crowd", runId)));
+      expect((await product.ended("crowd", runId)).state).toBe("success");
+    }
+    const { rows } = await product.pool.query(
+      "select count(*)::int as n from app.lease l join app.dag_run r on r.run = l.run where r.dag_id = 'crowd'",
+    );
+    expect(rows[0].n).toBe(0);
+  });
+
+  it("a run that was opened again and then terminated in Temporal Web is not opened from where it was before", async () => {
+    await product.save(
+      "gone.ts",
+      `export default dag("gone", {}, () => { task("a", async ({ tryNumber, signal }) => {
+         if (tryNumber === 1) return;
+         await new Promise((resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+       }); });`,
+    );
+    const runId = await trigger("gone");
+    await product.ended("gone", runId);
+    await clear("gone", runId);
+    await until(async () => ((await stateOf("gone", runId, "a")) === "running" ? true : null));
+    await product.temporal.workflow.getHandle(workflowIdOf("gone", runId)).terminate("by hand");
+    expect((await product.ended("gone", runId)).state).toBe("failed");
+    await expect(clear("gone", runId)).rejects.toMatchObject({ code: "run_forgotten" });
+  });
+
   it("mark: a failed task counts as success, and the rest runs; a running one is stopped and counts as failed", async () => {
     await product.save(
       "marks.ts",
@@ -191,7 +226,7 @@ describe("B9: commands to runs, on real servers", () => {
     expect(over).toMatchObject({
       state: "failed",
       reason: "the source is wrong",
-      cells: { a: "failed", b: "skipped" },
+      cells: { a: "failed", b: "cancelled" },
     });
   });
 

@@ -139,13 +139,13 @@ describe("A4 A5: deciding, setups and waits on real servers", () => {
     const work = await end("work", { hang: true });
     expect([work.state, work.cells, work.tries["drop"]]).toEqual([
       "failed",
-      { make: "success", work: "failed", drop: "success", next: "skipped" },
+      { make: "success", work: "failed", drop: "success", next: "cancelled" },
       1,
     ]);
     const setup = await end("make", { hangSetup: true });
     expect([setup.state, setup.cells, setup.tries["drop"]]).toEqual([
       "failed",
-      { make: "failed", work: "skipped", drop: "skipped", next: "skipped" },
+      { make: "failed", work: "cancelled", drop: "skipped", next: "cancelled" },
       undefined,
     ]);
     expect((await runs.slotsInUse(work.run)) + (await runs.slotsInUse(setup.run))).toBe(0);

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startProduct, until, type Product } from "../support/product.ts";
 
@@ -44,8 +45,27 @@ describe("A5: a run as a whole, on real servers", () => {
     expect(await product.ended("too_long", runId)).toMatchObject({
       state: "failed",
       reason: "it took longer than its runTimeout of 2 s",
-      cells: { a: "failed", b: "skipped" },
+      cells: { a: "failed", b: "cancelled" },
     });
+  });
+
+  it("A5: waiting for its place does not count for the time-out of a run that is cleared", async () => {
+    await product.save(
+      "queue.ts",
+      `export default dag("one_by_one", { maxActiveRuns: 1, runTimeout: "3s" }, () => {
+         task("a", async () => { await new Promise((resolve) => setTimeout(resolve, 1200)); });
+       });`,
+    );
+    const runs: string[] = [];
+    for (const day of [1, 2, 3, 4]) {
+      runs.push(await trigger("one_by_one", Date.UTC(2026, 0, day)));
+      await product.ended("one_by_one", runs.at(-1)!);
+    }
+    for (const runId of runs) {
+      const command = { id: randomUUID(), kind: "clear", selection: { tasks: [] } } as const;
+      await product.client.command({ dagId: "one_by_one", runId, who: "test", command });
+    }
+    for (const runId of runs) expect((await product.ended("one_by_one", runId)).state).toBe("success");
   });
 
   it("A5: after three failed runs in a row the DAG is paused, with the reason", async () => {
