@@ -120,6 +120,12 @@ export const GridCell = z
   .openapi("GridCell");
 export type GridCell = z.infer<typeof GridCell>;
 
+/** Instances of a mapped task that are in one state, as one cell with how many they are. */
+const MappedCell = z
+  .tuple([z.int(), z.int(), z.int(), z.number().nullable(), z.number().nullable(), z.int()])
+  .openapi("MappedCell");
+export type MappedCell = z.infer<typeof MappedCell>;
+
 /** `cells[i]` belongs to `runs[i]`; a task without a cell has not been asked for yet ("none"). */
 export const Grid = z
   .object({
@@ -130,6 +136,9 @@ export const Grid = z
     tasks: z.array(GridTask),
     runs: z.array(GridRun).openapi({ description: "Newest last" }),
     cells: z.array(z.array(GridCell)),
+    mapped: z
+      .array(z.array(MappedCell))
+      .openapi({ description: "Beside `cells`, in the same order of runs: instances of mapped tasks" }),
     before: z.string().nullable().openapi({ description: "Ask with it for older runs; null: no more" }),
   })
   .openapi("Grid");

@@ -1,5 +1,5 @@
 import type { Db } from "../db/connection.ts";
-import { readGridCells, type GridCellRow, type GridRunRow } from "../db/read/grid.ts";
+import { readGridCells, readMappedCells, type GridCellRow, type GridRunRow } from "../db/read/grid.ts";
 
 /** About 20 MB. */
 const CELLS_KEPT = 100_000;
@@ -40,7 +40,12 @@ export function keepCells(
     const stale = runs.filter((row, i) => known[i]?.print !== row.print);
     const fresh = new Map(stale.map((row) => [row.run, [] as GridCellRow[]]));
     if (stale.length > 0) {
-      for (const cell of await readGridCells(db, [...fresh.keys()])) fresh.get(cell[0])!.push(cell);
+      const mapped = stale.filter((row) => row.mapped).map((row) => row.run);
+      const [cells, instances] = await Promise.all([
+        readGridCells(db, [...fresh.keys()]),
+        mapped.length === 0 ? [] : readMappedCells(db, mapped),
+      ]);
+      for (const cell of [...cells, ...instances]) fresh.get(cell[0])!.push(cell);
     }
     const answer = runs.flatMap((row, i) => {
       const cells = fresh.get(row.run) ?? known[i]!.cells;

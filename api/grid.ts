@@ -4,7 +4,7 @@ import { NotFound } from "../core/errors.ts";
 import { TASK_STATES, type TaskState } from "../core/states.ts";
 import { readGraph } from "../db/read/dags.ts";
 import { readGridRuns, type GridCellRow, type GridRunRow } from "../db/read/grid.ts";
-import { Grid, type GridCell, type GridRun, type GridTask } from "./contracts.ts";
+import { Grid, type GridCell, type GridRun, type GridTask, type MappedCell } from "./contracts.ts";
 import type { AppDeps } from "./deps.ts";
 import { keepCells, keepLast } from "./grid-memory.ts";
 import { DagPath, GridQuery, keyOf, newRoutes } from "./requests.ts";
@@ -72,20 +72,24 @@ export function layGrid(
   runs: readonly GridRunRow[],
   current: readonly GridTask[],
   cells: readonly GridCellRow[],
-): Pick<Grid, "states" | "tasks" | "runs" | "cells"> {
+): Pick<Grid, "states" | "tasks" | "runs" | "cells" | "mapped"> {
   const place = new Map(current.map((task, i) => [task.id, i]));
   const removed = [...new Set(cells.map((cell) => cell[1]))].filter((task) => !place.has(task)).sort();
   const tasks = [...current, ...removed.map((task): GridTask => ({ id: task, upstream: [], removed: true }))];
   removed.forEach((task, i) => place.set(task, current.length + i));
   const columns = new Map(runs.map((row) => [row.run, [] as GridCell[]]));
-  for (const [run, task, state, number, started, ended] of cells) {
-    columns.get(run)?.push([place.get(task)!, STATE_NUMBER[state], number, started, ended]);
+  const mapped = new Map(runs.map((row) => [row.run, [] as MappedCell[]]));
+  for (const [run, task, state, number, started, ended, count] of cells) {
+    const cell: GridCell = [place.get(task)!, STATE_NUMBER[state], number, started, ended];
+    if (count === undefined) columns.get(run)?.push(cell);
+    else mapped.get(run)?.push([...cell, count]);
   }
   return {
     states: [...TASK_STATES],
     tasks,
     runs: runs.map(shapeColumn),
     cells: [...columns.values()].map((column) => column.sort((a, b) => a[0] - b[0])),
+    mapped: [...mapped.values()].map((column) => column.sort((a, b) => a[0] - b[0] || a[1] - b[1])),
   };
 }
 

@@ -21,6 +21,8 @@ export interface GridRunRow {
   readonly version_number: number;
   /** Over the run's cells: another one when any of them changed. */
   readonly print: string;
+  /** Some of them are instances of mapped tasks. */
+  readonly mapped: boolean;
 }
 
 /** A DAG and its newest runs before `before`, newest first, in one statement; null when there is no such DAG. */
@@ -42,7 +44,7 @@ export async function readGridRuns(
 export const GRID_RUNS = `
   select d.paused, d.version::float8 as latest, l.number as latest_number, r.run::float8 as run, r.run_id, r.run_type,
     r.state, r.logical_at, r.start_at, r.end_at, r.started_at, r.ended_at, coalesce(v.number, 0) as version_number,
-    p.print
+    p.print, p.mapped
   from app.dag d
   left join app.dag_version l on l.version = d.version
   left join lateral (
@@ -51,8 +53,9 @@ export const GRID_RUNS = `
     order by x.logical_at desc, x.run desc limit $4) r on true
   left join app.dag_version v on v.version = r.version
   left join lateral (
-    select coalesce(sum(hash_record_extended(row(c.task_id, c.state, c.try, c.started_at, c.ended_at), 0)), 0)::text as print
-    from app.cell c where c.run = r.run and c.map_index = -1) p on r.run is not null
+    select coalesce(sum(hash_record_extended(row(c.task_id, c.map_index, c.state, c.try, c.started_at, c.ended_at), 0)), 0)::text as print,
+      coalesce(max(c.map_index), -1) >= 0 as mapped
+    from app.cell c where c.run = r.run) p on r.run is not null
   where d.dag_id = $1
   order by r.logical_at desc, r.run desc`;
 
@@ -64,6 +67,8 @@ export type GridCellRow = [
   tryNumber: number,
   startedMs: number | null,
   endedMs: number | null,
+  /** Of instances of a mapped task in one state: how many they are. */
+  count?: number,
 ];
 
 /** The cells of the named runs, as arrays: half the time of objects with dates at 15,000 cells. */
@@ -76,3 +81,17 @@ export const GRID_CELLS = `
   select run::float8, task_id, state, try,
     floor(extract(epoch from started_at) * 1000)::float8, floor(extract(epoch from ended_at) * 1000)::float8
   from app.cell where run = any($1::bigint[]) and map_index = -1`;
+
+/** Instances of the named runs, those of one task and state as one: with the most tries, from the first start to the last end. */
+export async function readMappedCells(db: Db, runs: readonly number[]): Promise<GridCellRow[]> {
+  const { rows } = await db.query<GridCellRow>({ text: MAPPED_CELLS, values: [runs], rowMode: "array" });
+  return rows;
+}
+
+const MAPPED_CELLS = `
+  select run::float8, task_id, state, max(try),
+    floor(extract(epoch from min(started_at)) * 1000)::float8,
+    case when bool_and(ended_at is not null) then floor(extract(epoch from max(ended_at)) * 1000)::float8 end,
+    count(*)::int
+  from app.cell where run = any($1::bigint[]) and map_index >= 0 and state <> 'removed'
+  group by run, task_id, state`;

@@ -59,6 +59,31 @@ test("C1: one cell per task per interval", async () => {
   expect(grid).toMatchObject({ version: 2, paused: false, before: null });
 });
 
+test("A7: instances of a mapped task come by their states, and a change of one is a new grid", async () => {
+  const { pool } = database;
+  await insertDag(pool, "wide", { tasks: [serialTask("list"), serialTask("load", [0])] });
+  const run = await insertRun(pool, "wide", "2026-05-01T00:00:00Z", { state: "running" });
+  await insertCell(pool, run, "list", "success");
+  for (const [mapIndex, state] of ["success", "success", "failed", "removed"].entries())
+    await insertCell(pool, run, "load", state, { mapIndex, try: mapIndex + 1 });
+  const code = (grid: Grid, state: Grid["states"][number]): number => grid.states.indexOf(state);
+  const grid = await get(app, "/dags/wide/grid", Grid);
+  expect(grid.cells).toEqual([[[0, code(grid, "success"), 1, null, null]]]);
+  expect(grid.mapped).toEqual([
+    [
+      [1, code(grid, "success"), 2, null, null, 2],
+      [1, code(grid, "failed"), 3, null, null, 1],
+    ],
+  ]);
+  await pool.query("update app.cell set state = 'running' where run = $1 and map_index = 1", [run]);
+  const next = await get(app, "/dags/wide/grid", Grid);
+  expect(next.mapped[0]!.map(([, state, , , , count]) => [next.states[state], count])).toEqual([
+    ["running", 1],
+    ["success", 1],
+    ["failed", 1],
+  ]);
+});
+
 test("older runs by key, down to the first one", async () => {
   const newest = await get(app, "/dags/sales/grid?runs=1", Grid);
   expect(newest.runs.map((r) => r.runId)).toEqual(["2026-05-02T00-00-00Z"]);

@@ -16,6 +16,7 @@ const run = (number: number): GridRunRow => ({
   ended_at: null,
   version_number: 1,
   print: "0",
+  mapped: false,
 });
 const current = [
   { id: "extract", upstream: [], removed: false },
@@ -43,6 +44,22 @@ test("rows are the current version's tasks, then those only older runs have", ()
   expect(words).toEqual([
     ["old_a success", "old_b failed"],
     ["extract success", "load running"],
+  ]);
+});
+
+test("A7: instances of a mapped task stand beside, by their states, with how many they are", () => {
+  const instances: GridCellRow[] = [
+    [1, "load", "failed", 3, 1, 9, 2],
+    [1, "load", "success", 1, 1, 5, 7],
+  ];
+  const grid = layGrid([run(1), run(2)], current, [...cells, ...instances]);
+  const code = (state: (typeof grid.states)[number]): number => grid.states.indexOf(state);
+  expect(grid.mapped).toEqual([
+    [
+      [1, code("success"), 1, 1, 5, 7],
+      [1, code("failed"), 3, 1, 9, 2],
+    ],
+    [],
   ]);
 });
 

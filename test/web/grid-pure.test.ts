@@ -50,6 +50,7 @@ describe("grid", () => {
     ],
     runs: [run("r1", "2026-05-09T00:00:00.000Z"), run("r2", "2026-05-10T00:00:00.000Z")],
     cells,
+    mapped: [],
     before: null,
   });
   const state = (name: (typeof TASK_STATES)[number]): number => TASK_STATES.indexOf(name);
@@ -101,6 +102,22 @@ describe("grid", () => {
       count: 3,
     });
     for (const one of TASK_STATES) expect(loudest([one])).toBe(one);
+    const counted: Grid = {
+      ...grid([[], []]),
+      mapped: [
+        [
+          [0, state("success"), 1, 1, 5, 7],
+          [0, state("failed"), 3, 2, 9, 2],
+        ],
+      ],
+    };
+    expect(withNewest(null, counted).columns[0]?.cells.get("one")).toEqual({
+      state: "failed",
+      try: 3,
+      startedAt: 1,
+      endedAt: 9,
+      count: 9,
+    });
   });
 
   const page = (from: number, to: number, before: string | null, tasks: string[] = ["one"]): Grid => ({

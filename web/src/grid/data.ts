@@ -2,7 +2,7 @@
  * What the page knows of a DAG's grid: the newest page as it was last read, older pages as they were scrolled to, and
  * the changes since. Pure. What did not change keeps its identity, so that it is not drawn again.
  */
-import type { Changes, Grid, GridCell, GridRun, GridTask, Run } from "../../../api/contracts.ts";
+import type { Changes, Grid, GridCell, GridRun, GridTask, MappedCell, Run } from "../../../api/contracts.ts";
 import type { TaskState } from "../../../core/states.ts";
 import { mergeCells, sameCell, type CellView } from "./model.ts";
 
@@ -114,22 +114,22 @@ function patchCells(
 function columnsOf(grid: Grid, known: ReadonlyMap<string, GridColumn>): GridColumn[] {
   return grid.runs.map((run, at) => {
     const old = known.get(run.key);
-    const cells = cellsOf(grid.cells[at] ?? [], grid, old?.cells ?? null);
+    const cells = cellsOf([...(grid.cells[at] ?? []), ...(grid.mapped[at] ?? [])], grid, old?.cells ?? null);
     if (old !== undefined && old.cells === cells && sameRun(old.run, run)) return old;
     return { run, cells };
   });
 }
 
 function cellsOf(
-  cells: readonly GridCell[],
+  cells: readonly (GridCell | MappedCell)[],
   { tasks, states }: Grid,
   old: ReadonlyMap<string, CellView> | null,
 ): ReadonlyMap<string, CellView> {
   const next = new Map<string, CellView>();
-  for (const [task, state, tried, startedAt, endedAt] of cells) {
+  for (const [task, state, tried, startedAt, endedAt, count = 1] of cells) {
     const id = tasks[task]?.id;
     if (id === undefined) continue;
-    const cell: CellView = { state: stateOf(states, state), try: tried, startedAt, endedAt, count: 1 };
+    const cell: CellView = { state: stateOf(states, state), try: tried, startedAt, endedAt, count };
     const other = next.get(id);
     next.set(id, other === undefined ? cell : mergeCells(other, cell));
   }
