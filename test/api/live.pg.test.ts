@@ -291,8 +291,8 @@ describe("C1: the price", () => {
     state.statements = 0;
     await new Promise((resolve) => setTimeout(resolve, 500));
     expect(state.statements).toBeGreaterThan(1);
-    // One cheap question for each look, while no transaction ends.
-    expect(state.statements).toBeLessThan(25);
+    // One cheap question for each of ten looks; a few more for each, since other tests' transactions end on this server.
+    expect(state.statements).toBeLessThan(60);
     expect(live.subscribers).toBe(100);
     await Promise.all(many.map((one) => one.stop()));
     expect(live.subscribers).toBe(0);
