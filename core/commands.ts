@@ -1,5 +1,5 @@
 /** What people ask of a run under way: that cells run again, or count as something. */
-import { NEW_CELL, type AfterStop } from "./cells.ts";
+import { NEW_CELL, type AfterStop, type RunCell } from "./cells.ts";
 import type { Draft } from "./draft.ts";
 import { mapIn, mapOutOf } from "./map-out.ts";
 import type { At, TryOutcome } from "./progress.ts";
@@ -31,9 +31,9 @@ export function stopped(draft: Draft, at: At, then: AfterStop, outcome: TryOutco
 /** Cells run again, with the setups and teardowns around them; what never ran because of them may now, too (B8). */
 export function clear(draft: Draft, given: readonly At[]): void {
   const tasks = new Set<number>();
-  const again = ({ task, index }: At): void => {
-    tasks.add(task);
-    for (const one of index >= 0 ? [index] : draft.cells.indexes(task)) reset(draft, { task, index: one });
+  const again = (at: At): void => {
+    tasks.add(at.task);
+    for (const one of instancesAt(draft, at)) reset(draft, one);
   };
   const chosen = [...given, ...neverRan(draft, given)];
   chosen.forEach(again);
@@ -44,6 +44,11 @@ export function clear(draft: Draft, given: readonly At[]): void {
     mapIn(draft, map);
   }
   evaluateAll(draft, tasks);
+}
+
+/** The instance itself, or all that its task has where none is named. */
+function* instancesAt(draft: Draft, { task, index }: At): Generator<At> {
+  for (const one of index >= 0 ? [index] : draft.cells.indexes(task)) yield { task, index: one };
 }
 
 function evaluateAll(draft: Draft, tasks: Iterable<number>): void {
@@ -86,8 +91,7 @@ function reset(draft: Draft, at: At): void {
   const cell = draft.cells.find(at.task, at.index);
   if (cell === undefined) return;
   if (cell.state === "running") {
-    draft.cells.set(at.task, at.index, { ...cell, afterStop: "clear" });
-    if (cell.afterStop === undefined) draft.stop(at, cell);
+    stopThen(draft, at, cell, "clear");
     return;
   }
   if (cell.state === "none" && cell.held !== true) return;
@@ -96,15 +100,18 @@ function reset(draft: Draft, at: At): void {
   draft.record(at, "none", null);
 }
 
+function stopThen(draft: Draft, at: At, cell: RunCell, then: AfterStop): void {
+  draft.cells.set(at.task, at.index, { ...cell, afterStop: then });
+  if (cell.afterStop === undefined) draft.stop(at, cell);
+}
+
 export function mark(draft: Draft, given: readonly At[], as: "success" | "failed" | "skipped"): void {
-  for (const { task, index } of given) {
-    for (const one of index >= 0 ? [index] : draft.cells.indexes(task)) {
-      const at = { task, index: one };
-      const cell = draft.cells.find(task, one);
+  for (const one of given) {
+    for (const at of instancesAt(draft, one)) {
+      const cell = draft.cells.find(at.task, at.index);
       if (cell === undefined || cell.state === as) continue;
       if (cell.state === "running") {
-        draft.cells.set(task, one, { ...cell, afterStop: as });
-        if (cell.afterStop === undefined) draft.stop(at, cell);
+        stopThen(draft, at, cell, as);
         continue;
       }
       if (TASK_DONE[cell.state]) draft.open += 1;
@@ -114,8 +121,8 @@ export function mark(draft: Draft, given: readonly At[], as: "success" | "failed
   if (as === "failed") return;
   const waiting = neverRan(draft, given);
   const all = [...waiting, ...around(draft, waiting)];
-  for (const { task, index } of all) {
-    for (const one of index >= 0 ? [index] : draft.cells.indexes(task)) reset(draft, { task, index: one });
+  for (const one of all) {
+    for (const at of instancesAt(draft, one)) reset(draft, at);
   }
   evaluateAll(draft, new Set(all.map(({ task }) => task)));
 }

@@ -3,7 +3,7 @@ import { newKey } from "../../../remote/http.ts";
 import { TASK_LOOK } from "../states/tables.ts";
 import { StateWord } from "../states/state-mark.tsx";
 import { Choice } from "../ui/choice.tsx";
-import { Dialog } from "../ui/dialog.tsx";
+import { Dialog, DialogFoot } from "../ui/dialog.tsx";
 import { ACTIONS, useCommand, usePreview, type Action, type CellsOf, type Reach } from "./wishes.ts";
 import "./command.css";
 
@@ -95,19 +95,12 @@ export function CommandDialog({ of, about, start, onClose }: Props) {
             {command.error.message}
           </p>
         )}
-        <div className="dialog-foot">
-          <button type="button" className="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button
-            type="submit"
-            className="button primary"
-            data-first
-            disabled={count === 0 || command.isPending || preview.isFetching}
-          >
-            {WORD[action]}
-          </button>
-        </div>
+        <DialogFoot
+          word={WORD[action]}
+          onClose={onClose}
+          disabled={count === 0 || command.isPending || preview.isFetching}
+          first
+        />
       </form>
     </Dialog>
   );

@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { Choice } from "../ui/choice.tsx";
-import { Dialog } from "../ui/dialog.tsx";
+import { Dialog, DialogFoot } from "../ui/dialog.tsx";
 import { useEnd } from "./wishes.ts";
 
 interface Props {
@@ -46,14 +46,7 @@ export function EndDialog({ dagId, runId, onClose }: Props) {
             {end.error.message}
           </p>
         )}
-        <div className="dialog-foot">
-          <button type="button" className="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="button primary" disabled={end.isPending}>
-            End the run
-          </button>
-        </div>
+        <DialogFoot word="End the run" onClose={onClose} disabled={end.isPending} />
       </form>
     </Dialog>
   );

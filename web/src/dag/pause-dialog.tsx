@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { usePause } from "../api/changes.ts";
-import { Dialog } from "../ui/dialog.tsx";
+import { Dialog, DialogFoot } from "../ui/dialog.tsx";
 
 export function PauseDialog({ dagId, onClose }: { readonly dagId: string; readonly onClose: () => void }) {
   const [reason, setReason] = useState("");
@@ -31,14 +31,7 @@ export function PauseDialog({ dagId, onClose }: { readonly dagId: string; readon
             {pause.error.message}
           </p>
         )}
-        <div className="dialog-foot">
-          <button type="button" className="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="button primary" disabled={pause.isPending}>
-            Pause
-          </button>
-        </div>
+        <DialogFoot word="Pause" onClose={onClose} disabled={pause.isPending} />
       </form>
     </Dialog>
   );

@@ -1,6 +1,6 @@
 import { useState, type FormEvent } from "react";
 import type { Pool } from "../../../api/contracts.ts";
-import { Dialog } from "../ui/dialog.tsx";
+import { Dialog, DialogFoot } from "../ui/dialog.tsx";
 import { useDeletePool, useSetPool } from "./pool-changes.ts";
 
 const MOST_SLOTS = 1_000_000;
@@ -82,18 +82,11 @@ export function EditPool({ pool, onClose }: EditProps) {
             {save.error.message}
           </p>
         )}
-        <div className="dialog-foot">
-          <button type="button" className="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button
-            type="submit"
-            className="button primary"
-            disabled={!fits || name.trim() === "" || save.isPending}
-          >
-            {makes ? "Make the pool" : "Save"}
-          </button>
-        </div>
+        <DialogFoot
+          word={makes ? "Make the pool" : "Save"}
+          onClose={onClose}
+          disabled={!fits || name.trim() === "" || save.isPending}
+        />
       </form>
     </Dialog>
   );

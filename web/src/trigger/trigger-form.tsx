@@ -5,7 +5,7 @@ import { ApiError } from "../../../remote/index.ts";
 import { useTrigger } from "../api/changes.ts";
 import { formatInstant, formatOffset, parseTyped } from "../time/format.ts";
 import { useZone } from "../time/zone.tsx";
-import { Dialog } from "../ui/dialog.tsx";
+import { Dialog, DialogFoot } from "../ui/dialog.tsx";
 import { ConfFields } from "./conf-fields.tsx";
 import { useConf } from "./use-conf.ts";
 import { errorsByField } from "./values.ts";
@@ -116,14 +116,11 @@ export function TriggerForm({ dag, onClose, onOpenRun }: TriggerProps) {
             onOpenRun={onOpenRun}
           />
         )}
-        <div className="dialog-foot">
-          <button type="button" className="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="button primary" disabled={!ready || trigger.isPending}>
-            {trigger.isPending ? "Triggering …" : "Trigger"}
-          </button>
-        </div>
+        <DialogFoot
+          word={trigger.isPending ? "Triggering …" : "Trigger"}
+          onClose={onClose}
+          disabled={!ready || trigger.isPending}
+        />
       </form>
     </Dialog>
   );

@@ -46,3 +46,25 @@ export function Dialog({ title, onClose, children }: Props) {
     </dialog>
   );
 }
+
+interface FootProps {
+  readonly word: string;
+  readonly onClose: () => void;
+  readonly disabled: boolean;
+  /** Whether the dialog opens with the focus on the button that sends it. */
+  readonly first?: boolean;
+}
+
+/** The end of a dialog's form: leave it, or send it. */
+export function DialogFoot({ word, onClose, disabled, first }: FootProps) {
+  return (
+    <div className="dialog-foot">
+      <button type="button" className="button" onClick={onClose}>
+        Cancel
+      </button>
+      <button type="submit" className="button primary" data-first={first} disabled={disabled}>
+        {word}
+      </button>
+    </div>
+  );
+}
