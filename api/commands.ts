@@ -61,6 +61,12 @@ const endRun = createRoute({
 /** Runs of one request: each is told by itself, and whoever asked waits. */
 const MOST_RUNS = 200;
 
+interface By {
+  readonly who: string;
+  /** The key of the request, if it has one: asked again, it is the same command. */
+  readonly id: string | undefined;
+}
+
 type Asked = RunCommand extends infer C ? (C extends RunCommand ? Omit<C, "id"> : never) : never;
 
 export const commandRoutes = (deps: AppDeps) => {
@@ -96,12 +102,7 @@ export const commandRoutes = (deps: AppDeps) => {
     return { dagId, runId, dryRun: true, changed: cells.length, cells };
   }
 
-  async function perform(
-    dagId: string,
-    runId: string,
-    asked: Asked,
-    by: { readonly who: string; readonly id: string | undefined },
-  ): Promise<CommandDone> {
+  async function perform(dagId: string, runId: string, asked: Asked, by: By): Promise<CommandDone> {
     const command = { id: by.id ?? randomUUID(), ...asked } as RunCommand;
     const { cells: changed } = await deps.client.command({ dagId, runId, command, who: by.who });
     return { dagId, runId, dryRun: false, changed, cells: [] };
@@ -112,14 +113,23 @@ export const commandRoutes = (deps: AppDeps) => {
     return selectionOf(isPlain ? null : (await graphOf(dagId, runId)).graph, body);
   }
 
+  async function chosen(
+    dagId: string,
+    runId: string,
+    body: z.infer<typeof ClearBody>,
+    by: By,
+    asked: (selection: Selection) => Asked,
+  ): Promise<CommandDone> {
+    if (body.dryRun === true) return await preview(dagId, runId, body);
+    return await perform(dagId, runId, asked(await selected(dagId, runId, body)), by);
+  }
+
   return newRoutes()
     .openapi(clearRun, async (c) => {
       const { dagId, runId } = c.req.valid("param");
       const body = c.req.valid("json");
-      if (body.dryRun === true) return c.json(await preview(dagId, runId, body), 200);
-      const selection = await selected(dagId, runId, body);
       const by = { who: c.get("who"), id: c.get("claim")?.key };
-      return c.json(await perform(dagId, runId, { kind: "clear", selection }, by), 200);
+      return c.json(await chosen(dagId, runId, body, by, clearing), 200);
     })
     .openapi(clearRuns, async (c) => {
       const { dagId } = c.req.valid("param");
@@ -136,15 +146,7 @@ export const commandRoutes = (deps: AppDeps) => {
         const claim = c.get("claim");
         const by = { who: c.get("who"), id: claim === undefined ? undefined : `${claim.key} ${runId}` };
         try {
-          const done =
-            body.dryRun === true
-              ? await preview(dagId, runId, body)
-              : await perform(
-                  dagId,
-                  runId,
-                  { kind: "clear", selection: await selected(dagId, runId, body) },
-                  by,
-                );
+          const done = await chosen(dagId, runId, body, by, clearing);
           runs.push({ runId, changed: done.changed, refused: null });
         } catch (error) {
           if (!(error instanceof Conflict || error instanceof NotFound || error instanceof Refused))
@@ -157,10 +159,9 @@ export const commandRoutes = (deps: AppDeps) => {
     .openapi(markRun, async (c) => {
       const { dagId, runId } = c.req.valid("param");
       const { as, ...body } = c.req.valid("json");
-      if (body.dryRun === true) return c.json(await preview(dagId, runId, body), 200);
-      const selection = await selected(dagId, runId, body);
       const by = { who: c.get("who"), id: c.get("claim")?.key };
-      return c.json(await perform(dagId, runId, { kind: "mark", as, selection }, by), 200);
+      const marking = (selection: Selection): Asked => ({ kind: "mark", as, selection });
+      return c.json(await chosen(dagId, runId, body, by, marking), 200);
     })
     .openapi(endRun, async (c) => {
       const { dagId, runId } = c.req.valid("param");
@@ -170,6 +171,8 @@ export const commandRoutes = (deps: AppDeps) => {
       return c.json(await perform(dagId, runId, { kind: "end", as, reason: why }, by), 200);
     });
 };
+
+const clearing = (selection: Selection): Asked => ({ kind: "clear", selection });
 
 /** Groups as the tasks in them, at any depth. */
 function selectionOf(graph: SerialGraph | null, body: z.infer<typeof ClearBody>): Selection {
