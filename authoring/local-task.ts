@@ -32,7 +32,8 @@ export interface LocalTry {
   readonly dagId: string;
   readonly taskId: string;
   readonly runId: string;
-  readonly state: "success" | "failed" | "timed_out" | "skipped" | "cancelled";
+  /** `deferred`: it would wait now. */
+  readonly state: "success" | "failed" | "timed_out" | "skipped" | "cancelled" | "deferred";
   readonly dataInterval: { readonly start: Date; readonly end: Date };
   /** Undefined: it has none. */
   readonly output: unknown;
