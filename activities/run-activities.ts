@@ -7,6 +7,9 @@ import { advance, type RecordRow, type RequestRow } from "../db/pools/advance.ts
 import { pauseFailing } from "../db/dag-rows.ts";
 import { closeRuns, openRun, reopenRun, runsStarted, stopTries, type CloseRun } from "../db/runs.ts";
 import { Batcher } from "../core/batcher.ts";
+import type { NewWait } from "../db/waits.ts";
+import type { Confs } from "./confs.ts";
+import { newWait } from "./new-waits.ts";
 import { recordRow, requestRow } from "./rows.ts";
 import type { AdvanceInput, Grant, RunActivities } from "./types.ts";
 import type { Versions } from "../db/versions.ts";
@@ -14,10 +17,13 @@ import type { Versions } from "../db/versions.ts";
 export interface RunActivitiesDeps {
   readonly pool: pg.Pool;
   readonly versions: Versions;
+  readonly confs: Confs;
   readonly taskQueue: string;
   readonly lostAfterMs: number;
   /** A pass of the allocator is wanted. */
   readonly wantPass: () => void;
+  /** Waits have ended whose runs are to be told. */
+  readonly wantTelling: () => void;
 }
 
 /** Of runs that end within so long of each other, the later ones share a statement. */
@@ -27,6 +33,7 @@ interface Advance {
   readonly run: number;
   readonly records: readonly RecordRow[];
   readonly requests: readonly RequestRow[];
+  readonly waits: readonly NewWait[];
 }
 
 /** A call that Temporal gave up and its repeat may lie in one batch. */
@@ -41,7 +48,9 @@ export function createRunActivities(deps: RunActivitiesDeps): RunActivities {
         batch.map((item) => item.run),
         batch.flatMap((item) => item.records),
         batch.flatMap((item) => item.requests),
+        batch.flatMap((item) => item.waits),
       );
+      if (answer.woken) deps.wantTelling();
       if (answer.undecided) deps.wantPass();
       const byRun = new Map<number, Grant[]>(batch.map((item) => [item.run, []]));
       for (const grant of answer.grants) {
@@ -72,7 +81,8 @@ export function createRunActivities(deps: RunActivitiesDeps): RunActivities {
       const version = await deps.versions.load(row.version);
       const first = row.run_state === null ? version.first : [];
       const requests = first.map((one) => ({ run, try: 1, ...one }));
-      const grants = requests.length === 0 ? [] : await batcher.add({ run, records: [], requests });
+      const grants =
+        requests.length === 0 ? [] : await batcher.add({ run, records: [], requests, waits: [] });
       const facts = {
         dagId: row.dag_id,
         runId: row.run_id,
@@ -98,6 +108,7 @@ export function createRunActivities(deps: RunActivitiesDeps): RunActivities {
         run: input.run,
         records: input.decisions.map((decision) => recordRow(input.run, decision)),
         requests: input.requests.map((request) => requestRow(input.run, request)),
+        waits: input.waits === undefined ? [] : await waitsOf(deps, input.waits),
       });
     },
 
@@ -125,4 +136,13 @@ export function createRunActivities(deps: RunActivitiesDeps): RunActivities {
       );
     },
   };
+}
+
+async function waitsOf(
+  { versions, confs }: RunActivitiesDeps,
+  { info, tries }: NonNullable<AdvanceInput["waits"]>,
+): Promise<NewWait[]> {
+  const version = await versions.load(info.version);
+  const conf = info.conf ?? (await confs.of(info.run));
+  return tries.map((one) => newWait(version, info, conf, one));
 }

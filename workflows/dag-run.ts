@@ -17,9 +17,11 @@ import {
   commandUpdate,
   grantsSignal,
   progressQuery,
+  wokenSignal,
   type DagRunInput,
   type DagRunResult,
   type OpenedAtStart,
+  type WokenMessage,
 } from "./messages.ts";
 import { short } from "./short-activity.ts";
 import { Turns, type OpenRun } from "./turns.ts";
@@ -33,10 +35,15 @@ export async function dagRun(input: DagRunInput): Promise<DagRunResult> {
   const inbox = new Inbox();
   const commands = new Commands(() => inbox.wake());
   const early: Grant[] = [];
+  const earlyWoken: WokenMessage[] = [];
   let turns: Turns | null = null;
   setHandler(grantsSignal, (grants) => {
     if (turns === null) early.push(...grants);
     else turns.granted(grants);
+  });
+  setHandler(wokenSignal, (woken) => {
+    if (turns === null) earlyWoken.push(...woken);
+    else turns.woken(woken);
   });
   setHandler(progressQuery, () => turns?.progress ?? null);
   setHandler(commandUpdate, (command) => commands.ask(command));
@@ -59,6 +66,7 @@ export async function dagRun(input: DagRunInput): Promise<DagRunResult> {
     }
     const run = (turns = new Turns(input.run, opened, inbox, calls));
     run.granted(early);
+    run.woken(earlyWoken);
     do {
       // Of its tries and delays: cancelled by the run alone, and made anew for one that goes on after its end.
       const bodies = new CancellationScope({ cancellable: true, parent: calls });

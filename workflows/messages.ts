@@ -4,6 +4,7 @@ import type { OpenedAtStart } from "../activities/types.ts";
 import type { RunCommand } from "../core/run-command.ts";
 import type { CommandAnswer, RunProgress } from "../core/progress.ts";
 import type { RunState } from "../core/states.ts";
+import type { WaitEnd } from "../core/waits.ts";
 
 export interface DagRunInput {
   readonly dagId: string;
@@ -28,6 +29,14 @@ export interface GrantMessage {
 
 /** Slots were granted to tries of the run, or (an empty task id) its place to the run itself. Repeats are harmless. */
 export const grantsSignal = defineSignal<[readonly GrantMessage[]]>("grants");
+/** A wait of a try has ended, its `wait`th. */
+export interface WokenMessage extends GrantMessage {
+  readonly wait: number;
+  readonly end: WaitEnd;
+}
+
+/** Repeats are harmless. */
+export const wokenSignal = defineSignal<[readonly WokenMessage[]]>("woken");
 /** Something is asked of the run; the answer comes once it is sure to happen. A repeat of its id is answered, not redone. */
 export const commandUpdate = defineUpdate<CommandAnswer, [RunCommand]>("command");
 /** Where the run stands. */

@@ -5,9 +5,8 @@ import {
   proxyActivities,
   sleep,
 } from "@temporalio/workflow";
-import type { RunInfo, TaskActivities, TaskResult } from "../activities/types.ts";
+import type { RunInfo, RunTaskInput, TaskActivities, TaskResult } from "../activities/types.ts";
 import { taskQueueOf } from "../core/ids.ts";
-import type { InputRef } from "../core/inputs.ts";
 import { askedOf, type RunPlan } from "../core/plan.ts";
 import type { Effect, RunEvent } from "../core/progress.ts";
 import { outcomeOfFailure } from "./try-outcome.ts";
@@ -19,6 +18,9 @@ import { outcomeOfFailure } from "./try-outcome.ts";
 const LONGEST_TRY_MS = 365 * 24 * 3_600_000;
 
 const { runTask } = proxyActivities<TaskActivities>({ startToCloseTimeout: LONGEST_TRY_MS });
+
+/** What a try is given as its run stands. */
+export type Given = Pick<RunTaskInput, "inputs" | "waitBy" | "resumed">;
 
 type StartEffect = Extract<Effect, { kind: "start" }>;
 type WaitEffect = Extract<Effect, { kind: "wait" }>;
@@ -58,11 +60,11 @@ export class Tries {
     this.#delays = 0;
   }
 
-  /** `inputsOf`: where the inputs of a cell come from, as the run stands now. */
-  start(tries: readonly StartEffect[], inputsOf: (at: StartEffect) => Record<string, InputRef>): void {
+  /** `givenOf`: where the inputs of a cell come from, as the run stands now, and how its try goes on. */
+  start(tries: readonly StartEffect[], givenOf: (at: StartEffect) => Given): void {
     for (const at of tries) {
       const { task, index, try: number } = at;
-      this.#within(task, () => this.#runTask(at, inputsOf(at))).then(
+      this.#within(task, () => this.#runTask(at, givenOf(at))).then(
         ({ outcome, granted }) => {
           this.#onGranted(granted);
           this.#push({ kind: "ended", task, index, try: number, outcome });
@@ -111,10 +113,7 @@ export class Tries {
     if (this.#delays > 0) this.#bodies?.cancel();
   }
 
-  #runTask(
-    { task: position, index, try: number }: StartEffect,
-    inputs: Record<string, InputRef>,
-  ): Promise<TaskResult> {
+  #runTask({ task: position, index, try: number }: StartEffect, given: Given): Promise<TaskResult> {
     const task = this.#plan.tasks[position]!;
     const name = index < 0 ? task.id : `${task.id}[${index}]`;
     const options: ActivityOptions = {
@@ -133,7 +132,7 @@ export class Tries {
         mapIndex: index,
         try: number,
         maxTries: task.retries + 1,
-        inputs,
+        ...given,
         ...askedOf(this.#plan, position),
         executionTimeoutMs: task.executionTimeoutMs,
         isolation: task.isolation,

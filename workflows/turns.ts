@@ -6,6 +6,7 @@ import type {
   Grant,
   ReopenInput,
   RunInfo,
+  RunTaskInput,
   SlotRequest,
   StopInput,
 } from "../activities/types.ts";
@@ -15,6 +16,9 @@ import type { RunCell } from "../core/cells.ts";
 import type { AtTry, CommandAnswer, Effect, RecordEffect, RunEvent, RunProgress } from "../core/progress.ts";
 import { command } from "../core/run-command.ts";
 import { step } from "../core/run.ts";
+import type { TaskState } from "../core/states.ts";
+import { isBodyless } from "../core/waits.ts";
+import type { WokenMessage } from "./messages.ts";
 import type { Inbox } from "./inbox.ts";
 import type { AskedCommand } from "./commands.ts";
 import { Tries } from "./tries.ts";
@@ -43,6 +47,8 @@ const IN_FLIGHT = 1_000;
 /** What is to be done outside. */
 interface Wanted {
   requests: SlotRequest[];
+  /** Tries without a body that begin to wait. */
+  waits: Grant[];
   /** Tries that are to stop by hand. */
   stops: Grant[];
   /** All that runs is to stop. */
@@ -54,6 +60,7 @@ interface Wanted {
 export class Turns {
   readonly run: number;
   readonly #plan: RunPlan;
+  readonly #info: RunInfo;
   readonly #inbox: Inbox;
   readonly #tries: Tries;
   /** Tasks that have their slots before the run asks: only what came with a try's own end counts. */
@@ -76,12 +83,19 @@ export class Turns {
   ) {
     this.run = run;
     this.#plan = plan;
+    this.#info = info;
     this.#progress = progress;
     this.#row = isClosed ? "closed" : "open";
     // It had begun: what it asked for may be forgotten, and asking again is harmless.
-    if (!isClosed && effects.length === 0) this.#wanted.requests.push(...requestsOf(plan, progress));
+    if (!isClosed && effects.length === 0) {
+      this.#wanted.requests.push(...requestsOf(plan, progress));
+      this.#wanted.waits.push(...waitsOf(plan, progress));
+    }
     this.#inbox = inbox;
-    for (const effect of effects) if (effect.kind === "record") this.#pending.push(decisionOf(plan, effect));
+    for (const effect of effects) {
+      if (effect.kind === "record") this.#pending.push(decisionOf(plan, effect));
+      if (effect.kind === "defer") this.#wanted.waits.push(grantOf(plan, effect));
+    }
     this.#tries = new Tries(
       plan,
       info,
@@ -134,7 +148,22 @@ export class Turns {
       }
       const task = this.#plan.positions.get(grant.taskId);
       if (task !== undefined)
-        this.#inbox.push({ kind: "granted", task, index: grant.mapIndex, try: grant.try });
+        this.#inbox.push({
+          kind: "granted",
+          task,
+          index: grant.mapIndex,
+          try: grant.try,
+          now: Date.now(),
+        });
+    }
+  }
+
+  /** Waits of its tries have ended. */
+  woken(messages: readonly WokenMessage[]): void {
+    for (const { taskId, mapIndex, try: number, wait, end } of messages) {
+      const task = this.#plan.positions.get(taskId);
+      if (task !== undefined)
+        this.#inbox.push({ kind: "woken", task, index: mapIndex, try: number, wait, end });
     }
   }
 
@@ -150,6 +179,8 @@ export class Turns {
       if (event.kind === "granted" && effects.length === 0) wanted.mustSettle ||= this.#pending.length > 0;
       if (event.kind === "ended") this.#inFlight -= 1;
       for (const effect of effects) this.#perform(effect, wanted, events);
+      // Whoever ended the wait says so until it is written down that the run knows.
+      if (event.kind === "woken") wanted.mustSettle ||= this.#pending.length > 0;
     }
     if (wanted.stop) {
       wanted.stop = false;
@@ -158,10 +189,16 @@ export class Turns {
       this.#tries.stop();
     } else this.#start(IN_FLIGHT - this.#inFlight);
     if (!this.running || this.#row !== "open") return null;
-    const { requests, mustSettle } = wanted;
-    if (requests.length === 0 && !mustSettle && this.#pending.length < PENDING_LIMIT) return null;
+    const { requests, waits, mustSettle } = wanted;
+    const isNothing = requests.length === 0 && waits.length === 0 && !mustSettle;
+    if (isNothing && this.#pending.length < PENDING_LIMIT) return null;
     this.#wanted = nothing();
-    return { run: this.run, decisions: this.#takePending(), requests: newest(requests) };
+    return {
+      run: this.run,
+      decisions: this.#takePending(),
+      requests: newest(requests),
+      ...(waits.length > 0 && { waits: { info: this.#info, tries: waits } }),
+    };
   }
 
   #takePending(): Decision[] {
@@ -213,7 +250,10 @@ export class Turns {
     const starts = this.#starts.splice(0, room);
     if (starts.length === 0) return;
     this.#inFlight += starts.length;
-    this.#tries.start(starts, ({ task, index }) => inputsOf(this.#plan, this.#progress, task, index));
+    this.#tries.start(starts, (at) => ({
+      inputs: inputsOf(this.#plan, this.#progress, at.task, at.index),
+      ...goingOn(this.#progress, at),
+    }));
   }
 
   /** The run's last words; nothing of it waits any more. */
@@ -233,6 +273,9 @@ export class Turns {
       case "start":
         this.#starts.push(effect);
         return;
+      case "defer":
+        wanted.waits.push(grantOf(this.#plan, effect));
+        return;
       case "stop":
         // By the database too: a worker hears of Temporal's cancel only with its next heartbeat.
         if (this.#progress.ending !== null) wanted.stop = true;
@@ -244,7 +287,7 @@ export class Turns {
       case "request": {
         const { task, index, try: number } = effect;
         if (number === 1 && index < 0 && this.#ahead.delete(task) && this.#allAtFirstTry(task))
-          events.push({ kind: "granted", task, index, try: 1 });
+          events.push({ kind: "granted", task, index, try: 1, now: Date.now() });
         else wanted.requests.push(requestOf(this.#plan, effect));
         return;
       }
@@ -286,7 +329,7 @@ function newest(requests: readonly SlotRequest[]): readonly SlotRequest[] {
   return byCell.size === requests.length ? requests : [...byCell.values()];
 }
 
-const nothing = (): Wanted => ({ requests: [], stops: [], stop: false, mustSettle: false });
+const nothing = (): Wanted => ({ requests: [], waits: [], stops: [], stop: false, mustSettle: false });
 
 const grantOf = (plan: RunPlan, { task, index, try: number }: AtTry): Grant => ({
   taskId: plan.tasks[task]!.id,
@@ -295,14 +338,36 @@ const grantOf = (plan: RunPlan, { task, index, try: number }: AtTry): Grant => (
 });
 
 /** Of all cells that are queued. */
-function requestsOf(plan: RunPlan, progress: RunProgress): SlotRequest[] {
+const requestsOf = (plan: RunPlan, progress: RunProgress): SlotRequest[] =>
+  cellsIn(progress, "queued").map((at) => requestOf(plan, at));
+
+/** Of all cells that wait without a body. */
+const waitsOf = (plan: RunPlan, progress: RunProgress): Grant[] =>
+  cellsIn(progress, "deferred")
+    .filter(({ task }) => isBodyless(plan.tasks[task]!.wait))
+    .map((at) => grantOf(plan, at));
+
+function cellsIn(progress: RunProgress, wanted: TaskState): AtTry[] {
   return progress.tasks.flatMap(({ own, instances, count }, task) => {
     const cells: (readonly [number, RunCell])[] =
       count === null ? [[-1, own]] : (instances ?? []).slice(0, count).map((cell, index) => [index, cell]);
     return cells.flatMap(([index, { state, try: number }]) =>
-      state === "queued" ? [requestOf(plan, { task, index, try: number })] : [],
+      state === wanted ? [{ task, index, try: number }] : [],
     );
   });
+}
+
+/** Of a try: how long its sensor may wait, and after which wait it goes on. */
+function goingOn(
+  progress: RunProgress,
+  { task, index }: StartEffect,
+): Pick<RunTaskInput, "waitBy" | "resumed"> {
+  const { own, instances } = progress.tasks[task]!;
+  const { waitBy, waits, resume } = index < 0 ? own : instances![index]!;
+  return {
+    ...(waitBy !== undefined && { waitBy }),
+    ...(resume !== undefined && waits !== undefined && { resumed: { wait: waits, by: resume.by } }),
+  };
 }
 
 function requestOf(plan: RunPlan, effect: AtTry): SlotRequest {

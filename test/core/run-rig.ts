@@ -17,7 +17,7 @@ import { serialTask } from "../support/serial.ts";
 export const success: Extract<TryOutcome, { kind: "success" }> = { kind: "success", output: null };
 
 export const task = (id: string, upstream: number[] = [], more: Partial<RunTask> = {}): RunTask =>
-  runTaskOf(serialTask(id, upstream, { retryDelayMs: 1000, retryFactor: 2, ...more }));
+  runTaskOf({ ...serialTask(id, upstream, { retryDelayMs: 1000, retryFactor: 2 }), ...more });
 
 /** `load[2]`, or `load`. */
 type Name = string;
