@@ -21,6 +21,7 @@ import { isBodyless } from "../core/waits.ts";
 import type { WokenMessage } from "./messages.ts";
 import type { Inbox } from "./inbox.ts";
 import type { AskedCommand } from "./commands.ts";
+import { now } from "./now.ts";
 import { Tries } from "./tries.ts";
 
 /** A run as it opens: its plan, and where it stands. */
@@ -153,7 +154,7 @@ export class Turns {
           task,
           index: grant.mapIndex,
           try: grant.try,
-          now: Date.now(),
+          now: now(),
         });
     }
   }
@@ -287,7 +288,7 @@ export class Turns {
       case "request": {
         const { task, index, try: number } = effect;
         if (number === 1 && index < 0 && this.#ahead.delete(task) && this.#allAtFirstTry(task))
-          events.push({ kind: "granted", task, index, try: 1, now: Date.now() });
+          events.push({ kind: "granted", task, index, try: 1, now: now() });
         else wanted.requests.push(requestOf(this.#plan, effect));
         return;
       }
