@@ -36,6 +36,20 @@ export interface LocalOptions {
 
 export const GRACE_MS = 1000;
 
+/** Of what somebody is to end, and of the task itself, which may defer: they lead nowhere here. */
+export function waitUrlsOf(
+  { dagId, tasks }: SerialGraph,
+  runId: string,
+  taskId: string,
+): Readonly<Record<string, string>> {
+  const waits = tasks.filter(
+    ({ id, wait }) => wait?.kind === "event" || (id === taskId && wait === undefined),
+  );
+  return Object.fromEntries(
+    waits.map(({ id }) => [id, `http://local-run.invalid/${dagId}/${runId}/${encodeURIComponent(id)}`]),
+  );
+}
+
 export function intervalOf(graph: SerialGraph, options: LocalOptions, clock: Clock): Interval {
   const { interval, logicalAt } = options;
   if (interval !== undefined) return { startAt: interval.start.getTime(), endAt: interval.end.getTime() };
