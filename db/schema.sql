@@ -174,6 +174,7 @@ create table app.schema_migration (
   number integer not null,
   name text not null,
   at timestamp with time zone not null default now(),
+  hash text,
   constraint schema_migration_pkey PRIMARY KEY (number)
 );
 
