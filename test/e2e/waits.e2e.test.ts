@@ -1,6 +1,8 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { tellWaits } from "../../client/waker.ts";
-import { endEvent, type EventAnswer } from "../../db/waits.ts";
+import { endEvent, type EventAnswer, type WaitDetail } from "../../db/waits.ts";
 import { dagFile, Runs } from "../support/named-runs.ts";
 import { startProduct, until, type Product } from "../support/product.ts";
 
@@ -13,7 +15,13 @@ beforeAll(async () => {
 afterAll(async () => await product.stop());
 
 /** Somebody ends a wait from outside. */
-async function end(run: number, taskId: string, payload: unknown, mapIndex = -1): Promise<EventAnswer> {
+async function end(
+  run: number,
+  taskId: string,
+  payload: unknown,
+  mapIndex = -1,
+  detail: WaitDetail | null = null,
+): Promise<EventAnswer> {
   const { answer } = await endEvent(product.pool, {
     run,
     task_id: taskId,
@@ -22,7 +30,7 @@ async function end(run: number, taskId: string, payload: unknown, mapIndex = -1)
     wait: null,
     payload: JSON.stringify(payload),
     who: "test",
-    detail: null,
+    detail,
   });
   await tellWaits({
     pool: product.pool,
@@ -164,5 +172,120 @@ describe("A6: waits on real servers", () => {
       "success",
       { payload: "again", state: { number: 2 }, number: 2 },
     ]);
+  });
+
+  it("K37: a sensor's time-out runs over its retries, and ends it once, without another try; softFail skips it", async () => {
+    await product.save(
+      "late.ts",
+      dagFile(
+        "wait_late",
+        `const check = ({ try: number, log }) => { log.info("checked"); if (number === 1) throw new Error("no connection"); return false; };
+         const options = { every: "1s", timeout: "5s", retries: 3, retryDelay: "1s" };
+         const hard = sensor("hard", options, check);
+         const soft = sensor("soft", { ...options, softFail: true }, check);
+         task("after_hard", { after: [hard] }, () => 1);
+         task("after_soft", { after: [soft] }, () => 1);`,
+      ),
+    );
+    const { runId } = await begin("wait_late");
+    const run = await runs.ended("wait_late", runId);
+    expect(run.cells).toEqual({
+      hard: "failed",
+      soft: "skipped",
+      after_hard: "upstream_failed",
+      after_soft: "skipped",
+    });
+    expect(run.tries).toEqual({ hard: 2, soft: 2 });
+    const { tries } = await product.run("wait_late", runId);
+    expect(tries.map((one) => [one.task_id, one.state, one.error?.code])).toEqual([
+      ["hard", "failed", "Error"],
+      ["hard", "timed_out", "wait_timeout"],
+      ["soft", "failed", "Error"],
+      ["soft", "skipped", "skipped"],
+    ]);
+    const [first, last] = tries;
+    const took = last!.ended_at!.getTime() - first!.started_at.getTime();
+    expect(took).toBeGreaterThan(4_500);
+    expect(took).toBeLessThan(8_000);
+  });
+
+  it("A6 A7: each instance of a mapped wait is ended by itself, and what is mapped over an event waits for its list", async () => {
+    await product.save(
+      "mapped.ts",
+      dagFile(
+        "wait_mapped",
+        `const each = waitFor("each", { expand: { n: [1, 2, 3] } });
+         const list = waitFor("list");
+         const work = task("work", { expand: { item: list } }, ({ inputs }) => inputs.item * 10);
+         task("all", { inputs: { each, work } }, ({ inputs }) => inputs);`,
+      ),
+    );
+    const { runId, run } = await begin("wait_mapped");
+    await inState("wait_mapped", runId, "each[2]", "deferred");
+    await inState("wait_mapped", runId, "list", "deferred");
+    for (const index of [2, 0, 1]) expect(await end(run, "each", `e${index}`, index)).toBe("ended");
+    expect(await end(run, "list", [1, 2], -1, { measured: { items: 2 } })).toBe("ended");
+    const ended = await runs.ended("wait_mapped", runId);
+    expect(ended.outputs["all"]).toEqual({ each: ["e0", "e1", "e2"], work: [10, 20] });
+  });
+
+  it("A6 K30: a wait that is cleared waits anew; the end of the one before is too late, and its address with it", async () => {
+    await product.save("clear.ts", dagFile("wait_clear", `waitFor("approval");`));
+    const { runId, run } = await begin("wait_clear");
+    await inState("wait_clear", runId, "approval", "deferred");
+    await runs.clear("wait_clear", runId, ["approval"]);
+    await until(async () => ((await runs.view("wait_clear", runId)).tries["approval"] === 2 ? true : null));
+    await inState("wait_clear", runId, "approval", "deferred");
+    const old = {
+      run,
+      task_id: "approval",
+      map_index: -1,
+      try: 1,
+      wait: 1,
+      payload: "1",
+      who: "test",
+      detail: null,
+    };
+    expect((await endEvent(product.pool, old)).answer).toBe("too_late");
+    expect(await end(run, "approval", "second")).toBe("ended");
+    const ended = await runs.ended("wait_clear", runId);
+    expect([ended.state, ended.outputs["approval"]]).toEqual(["success", "second"]);
+    const { tries } = await product.run("wait_clear", runId);
+    expect(tries.map((one) => one.state)).toEqual(["cancelled", "success"]);
+  });
+
+  it("A6: a run that is ended waits for nothing more, and a check under way hears of it within a second", async () => {
+    await product.save(
+      "ended.ts",
+      dagFile(
+        "wait_ended",
+        `sensor("slow", { every: "1s" }, async ({ signal, log, conf }) => {
+           const { appendFileSync, existsSync } = await import("node:fs");
+           if (!existsSync(conf.marks)) { appendFileSync(conf.marks, "first\\n"); return false; }
+           appendFileSync(conf.marks, "check " + Date.now() + "\\n");
+           await new Promise((done) => signal.addEventListener("abort", done));
+           appendFileSync(conf.marks, "stopped " + Date.now() + "\\n");
+         });
+         waitFor("approval");`,
+      ),
+    );
+    const marks = join(product.config.home, "slow-marks");
+    const { runId, run } = await begin("wait_ended", { marks });
+    const text = (): string => (existsSync(marks) ? readFileSync(marks, "utf8") : "");
+    await until(async () => (text().includes("check") ? true : null), 20_000, "a check");
+    const at = Date.now();
+    await product.client.command({
+      dagId: "wait_ended",
+      runId,
+      who: "test",
+      command: { id: "end-it", kind: "end", as: "cancelled", reason: "not needed" },
+    });
+    const ended = await runs.ended("wait_ended", runId);
+    expect([ended.state, ended.cells]).toEqual(["cancelled", { slow: "cancelled", approval: "cancelled" }]);
+    await until(async () => (text().includes("stopped") ? true : null), 5_000, "the check's end");
+    expect(Number(/stopped (\d+)/.exec(text())![1]) - at).toBeLessThan(2_000);
+    expect(await end(run, "approval", 1)).toBe("too_late");
+    const { rows } = await product.pool.query("select from app.wait where run = $1 and not known", [run]);
+    expect(rows).toEqual([]);
   });
 });
