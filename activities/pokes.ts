@@ -8,6 +8,7 @@ import {
   endWaits,
   keepPokes,
   poked,
+  type Poked,
   type PokeRow,
   type WaitEnding,
   type WaitKey,
@@ -28,8 +29,6 @@ export interface PokesDeps extends TaskActivitiesDeps, OpeningSettings {
 
 /** Checks under way at once in one worker. */
 const AT_ONCE = 64;
-/** A worker that is silent for so long has lost what it checked. */
-const HOLD_MS = 15_000;
 /** A body under way hears within so long that its wait has been ended. */
 const KEEP_MS = 500;
 /** Checks that said no share a statement. */
@@ -43,17 +42,17 @@ interface Poke {
 export class Pokes {
   readonly #deps: PokesDeps;
   readonly #running = new Map<string, Poke>();
-  readonly #negative: Batcher<WaitKey, undefined>;
+  readonly #poked: Batcher<Poked, undefined>;
   #more = false;
   #keeping = false;
   #ended = false;
 
   constructor(deps: PokesDeps) {
     this.#deps = deps;
-    this.#negative = new Batcher(
-      async (keys) => {
-        await poked(deps.pool, deps.workerId, keys);
-        return keys.map(() => undefined);
+    this.#poked = new Batcher<Poked, undefined>(
+      async (all) => {
+        await poked(deps.pool, deps.workerId, all);
+        return all.map(() => undefined);
       },
       500,
       nameOf,
@@ -65,8 +64,8 @@ export class Pokes {
   async look(): Promise<void> {
     const room = AT_ONCE - this.#running.size;
     if (room <= 0 || this.#ended) return;
-    const { pool, workerId, queues, onError } = this.#deps;
-    const rows = await claimPokes(pool, workerId, queues, room, HOLD_MS);
+    const { pool, workerId, queues, lostAfterMs, onError } = this.#deps;
+    const rows = await claimPokes(pool, workerId, queues, room, lostAfterMs);
     this.#more = rows.length === room;
     for (const row of rows) {
       const poke = { key: keyOf(row), stop: new AbortController() };
@@ -93,10 +92,10 @@ export class Pokes {
   }
 
   async #keep(): Promise<void> {
-    const { pool, workerId, onError } = this.#deps;
+    const { pool, workerId, lostAfterMs, onError } = this.#deps;
     try {
       const keys = [...this.#running.values()].map(({ key }) => key);
-      for (const key of keys.length === 0 ? [] : await keepPokes(pool, workerId, keys, HOLD_MS))
+      for (const key of keys.length === 0 ? [] : await keepPokes(pool, workerId, keys, lostAfterMs))
         this.#running.get(nameOf(key))?.stop.abort(new Error("its wait has ended"));
     } catch (error) {
       onError(error as Error);
@@ -146,11 +145,14 @@ export class Pokes {
       logs.append(logKey, [closingLine(outcome)]);
     }
     if (logged) await logs.close(logKey);
-    if (outcome.kind === "deferred") return void (await this.#negative.add(keyOf(row)));
+    if (outcome.kind === "deferred" || outcome.kind === "requeued") {
+      await this.#poked.add({ ...keyOf(row), again: outcome.kind === "requeued" });
+      return;
+    }
     if (outcome.kind === "success" && (ended.stored !== null || isLarge(outcome)))
       await storeOutput(pool, keyOf(row), outputOf(outcome), ended.stored);
     const ending = endingOf(outcome);
-    // What was stopped has ended already; what is to be run again is taken up by whoever comes next.
+    // What was stopped has ended already.
     if (ending === null) return;
     if ((await endWaits(pool, [{ ...keyOf(row), ended_by: null, ...ending }])).length > 0)
       this.#deps.wantTelling();

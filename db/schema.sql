@@ -913,9 +913,9 @@ CREATE OR REPLACE FUNCTION app.poked(p jsonb, p_worker text)
  LANGUAGE sql
 AS $function$
   update app.wait w
-  set pokes = w.pokes + 1, poked_at = app.now(), claimed_by = null, claimed_until = null,
-      next_at = app.now() + make_interval(secs => w.every_ms::double precision / 1000)
-  from jsonb_to_recordset(p) as x(run bigint, task_id text, map_index integer, try integer, wait integer)
+  set pokes = w.pokes + case when x.again then 0 else 1 end, poked_at = app.now(), claimed_by = null, claimed_until = null,
+      next_at = app.now() + case when x.again then interval '1 second' else make_interval(secs => w.every_ms::double precision / 1000) end
+  from jsonb_to_recordset(p) as x(run bigint, task_id text, map_index integer, try integer, wait integer, again boolean)
   where w.run = x.run and w.task_id = x.task_id and w.map_index = x.map_index and w.try = x.try and w.wait = x.wait
     and w.claimed_by = p_worker and w.ended_at is null
 $function$;

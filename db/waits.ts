@@ -1,7 +1,7 @@
 /** Rows of waits (`app.wait`): begun by runs and workers, ended once by whoever comes first. */
 import type { AskedOfOutput } from "../core/decision.ts";
 import type { InputRef } from "../core/inputs.ts";
-import type { RunType } from "../core/states.ts";
+import type { RunState, RunType, TaskState } from "../core/states.ts";
 import type { StoredValue } from "../core/body.ts";
 import type { Db } from "./connection.ts";
 import { storableJson } from "./json.ts";
@@ -119,9 +119,11 @@ export async function claimPokes(
   return rows;
 }
 
-/** Their checks said no. */
-export async function poked(db: Db, worker: string, keys: readonly WaitKey[]): Promise<void> {
-  await db.query("select app.poked($1, $2)", [JSON.stringify(keys), worker]);
+/** A check that said no; or was none, and is to be made again at once. */
+export type Poked = WaitKey & { readonly again: boolean };
+
+export async function poked(db: Db, worker: string, all: readonly Poked[]): Promise<void> {
+  await db.query("select app.poked($1, $2)", [JSON.stringify(all), worker]);
 }
 
 /** Checks that go on; answers those whose waits are this worker's no longer. */
@@ -231,6 +233,65 @@ export async function endEvent(
   );
   const { answer, at_try, at_wait } = rows[0]!;
   return { answer, try: at_try, wait: at_wait };
+}
+
+export interface RunOfWait {
+  readonly run: number;
+  readonly dag_id: string;
+  readonly run_id: string;
+  readonly state: RunState;
+  readonly version: number | null;
+}
+
+/** Null: there is no such run, or it is not kept any more. */
+export async function runOfWait(db: Db, run: number): Promise<RunOfWait | null> {
+  const { rows } = await db.query<RunOfWait>(
+    "select run::float8 as run, dag_id, run_id, state, version::float8 as version from app.dag_run where run = $1",
+    [run],
+  );
+  return rows[0] ?? null;
+}
+
+/** A task or instance, in whichever try. */
+export type WaitTask = Pick<WaitKey, "run" | "task_id" | "map_index">;
+
+export interface LastWait {
+  readonly try: number;
+  readonly wait: number;
+  readonly kind: NewWait["kind"];
+  /** Its run takes it as still waiting. */
+  readonly stands: boolean;
+}
+
+/** The state of a task, null when it has none yet, and the last wait that it has begun. */
+export async function waitOfTask(
+  db: Db,
+  key: WaitTask,
+): Promise<{ readonly state: TaskState | null; readonly last: LastWait | null }> {
+  const { rows } = await db.query<{ state: TaskState | null } & (LastWait | Record<keyof LastWait, null>)>(
+    `select c.state, w.try, w.wait, w.kind, not w.known as stands
+     from (select $1::bigint as run, $2::text as task_id, $3::integer as map_index) k
+     left join app.cell c using (run, task_id, map_index)
+     left join lateral (
+       select * from app.wait w
+       where w.run = k.run and w.task_id = k.task_id and w.map_index = k.map_index and w.begun_at is not null
+       order by w.try desc, w.wait desc limit 1) w on true`,
+    [key.run, key.task_id, key.map_index],
+  );
+  const { state, ...last } = rows[0]!;
+  return { state, last: last.kind === null ? null : last };
+}
+
+/** Makes the next check of a wait due now, unless one is being made, or it has ended. */
+export async function pokeWait(db: Db, key: WaitKey): Promise<"due" | "under_way" | "over"> {
+  const { rows } = await db.query<{ is_free: boolean }>(
+    `update app.wait w set next_at = case when w.claimed_until > app.now() then w.next_at else least(w.next_at, app.now()) end
+     where w.run = $1 and w.task_id = $2 and w.map_index = $3 and w.try = $4 and w.wait = $5 and w.ended_at is null
+     returning coalesce(w.claimed_until <= app.now(), true) as is_free`,
+    [key.run, key.task_id, key.map_index, key.try, key.wait],
+  );
+  if (rows.length === 0) return "over";
+  return rows[0]!.is_free ? "due" : "under_way";
 }
 
 /** What signs the addresses of waits. */

@@ -265,12 +265,13 @@ begin
   from claimed c join app.dag_run r on r.run = c.run;
 end $$;
 
--- Checks that said no: the next one comes after the interval. `p`: [{run, task_id, map_index, try, wait}].
+-- Checks that said no: the next one comes after the interval. `again`: what was to be one, and comes at once.
+-- `p`: [{run, task_id, map_index, try, wait, again}].
 create function app.poked(p jsonb, p_worker text) returns void language sql as $$
   update app.wait w
-  set pokes = w.pokes + 1, poked_at = app.now(), claimed_by = null, claimed_until = null,
-      next_at = app.now() + make_interval(secs => w.every_ms::double precision / 1000)
-  from jsonb_to_recordset(p) as x(run bigint, task_id text, map_index integer, try integer, wait integer)
+  set pokes = w.pokes + case when x.again then 0 else 1 end, poked_at = app.now(), claimed_by = null, claimed_until = null,
+      next_at = app.now() + case when x.again then interval '1 second' else make_interval(secs => w.every_ms::double precision / 1000) end
+  from jsonb_to_recordset(p) as x(run bigint, task_id text, map_index integer, try integer, wait integer, again boolean)
   where w.run = x.run and w.task_id = x.task_id and w.map_index = x.map_index and w.try = x.try and w.wait = x.wait
     and w.claimed_by = p_worker and w.ended_at is null
 $$;
