@@ -117,9 +117,9 @@ async function measure(): Promise<void> {
     // Of the first checks nothing is left to do.
     await sleep(isSmoke ? 1_000 : 10_000);
     const [eventsBefore, checksBefore] = [await events(), await checks(pool)];
-    const before = parts.map((pids) => cpuMs(pids));
+    const before = parts.map((pids) => Number(cpuMs(pids)));
     await sleep(REST_MS);
-    const used = parts.map((pids, i) => ((cpuMs(pids) - before[i]!) / REST_MS) * 100);
+    const used = parts.map((pids, i) => ((Number(cpuMs(pids)) - before[i]!) / REST_MS) * 100);
     const done = (await checks(pool)) - checksBefore;
     report(`${what}: checks a second`, (done / REST_MS) * 1000, "/s");
     ["our own processes", "PostgreSQL", "Temporal"].forEach((part, i) => {
