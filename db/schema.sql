@@ -252,7 +252,19 @@ create table app.wait (
 ) with (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0, fillfactor=80);
 CREATE INDEX wait_expires ON app.wait USING btree (LEAST(expires_at, try_expires_at)) WHERE ((ended_at IS NULL) AND (begun_at IS NOT NULL) AND ((expires_at IS NOT NULL) OR (try_expires_at IS NOT NULL)));
 CREATE INDEX wait_next ON app.wait USING btree (next_at) WHERE ((ended_at IS NULL) AND (begun_at IS NOT NULL) AND (next_at IS NOT NULL));
+CREATE INDEX wait_open ON app.wait USING btree (run, task_id) WHERE ((ended_at IS NULL) AND (begun_at IS NOT NULL));
 CREATE INDEX wait_untold ON app.wait USING btree (tell_after) WHERE ((ended_at IS NOT NULL) AND (begun_at IS NOT NULL) AND (NOT known));
+
+create table app.waited (
+  run bigint not null,
+  task_id text not null,
+  map_index integer not null default '-1'::integer,
+  try integer not null,
+  reason text not null,
+  since timestamp with time zone not null,
+  until timestamp with time zone not null,
+  constraint waited_pkey PRIMARY KEY (run, task_id, map_index, try, since)
+) partition by range (run);
 
 create table app.worker (
   queue text not null,
@@ -598,7 +610,9 @@ begin
     perform app.end_waits(jsonb_build_array(jsonb_build_object('run', p_run, 'task_id', p_task, 'map_index', p_index, 'try', at_try,
       'wait', at_wait, 'ended_as', 'success', 'ended_by', p_who, 'payload', p_payload, 'detail', p_detail)));
     answer := 'ended';
-  elsif c.state is not null and (c.try > at_try or (c.try = at_try and c.state not in ('none', 'queued', 'running', 'deferred'))) then
+  elsif c.try > at_try or (c.try = at_try and c.state = 'up_for_retry')
+    -- It may have been skipped before any try.
+    or c.state in ('success', 'failed', 'skipped', 'upstream_failed', 'cancelled', 'removed') then
     answer := 'too_late';
   else
     insert into app.wait (run, task_id, map_index, try, wait, kind, ended_at, ended_as, ended_by, payload, detail)
@@ -688,7 +702,7 @@ declare
   name text;
 begin
   perform pg_advisory_xact_lock(72, 1);
-  foreach t in array array['dag_run', 'cell', 'task_try', 'task_event'] loop
+  foreach t in array array['dag_run', 'cell', 'task_try', 'task_event', 'waited'] loop
     for m in select generate_series(date_trunc('month', clock_timestamp() at time zone 'UTC') - interval '1 month',
                                     date_trunc('month', clock_timestamp() at time zone 'UTC') + make_interval(months => months),
                                     interval '1 month') at time zone 'UTC' loop
@@ -791,6 +805,17 @@ begin
   select coalesce(jsonb_agg(jsonb_build_array(a.run, a.task_id, a.map_index, a.try, a.wait)), '[]') into v_lost
   from asked a left join kept k using (run, task_id, map_index, try, wait) where k.run is null;
   return v_lost;
+end $function$;
+
+CREATE OR REPLACE FUNCTION app.keep_reason()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into app.waited (run, task_id, map_index, try, reason, since, until)
+  values (old.run, old.task_id, old.map_index, old.try, old.reason, old.reason_since, app.now())
+  on conflict do nothing;
+  return null;
 end $function$;
 
 CREATE OR REPLACE FUNCTION app.lock_accounts(p_class integer, p_accounts text[])

@@ -224,7 +224,9 @@ begin
     perform app.end_waits(jsonb_build_array(jsonb_build_object('run', p_run, 'task_id', p_task, 'map_index', p_index, 'try', at_try,
       'wait', at_wait, 'ended_as', 'success', 'ended_by', p_who, 'payload', p_payload, 'detail', p_detail)));
     answer := 'ended';
-  elsif c.state is not null and (c.try > at_try or (c.try = at_try and c.state not in ('none', 'queued', 'running', 'deferred'))) then
+  elsif c.try > at_try or (c.try = at_try and c.state = 'up_for_retry')
+    -- It may have been skipped before any try.
+    or c.state in ('success', 'failed', 'skipped', 'upstream_failed', 'cancelled', 'removed') then
     answer := 'too_late';
   else
     insert into app.wait (run, task_id, map_index, try, wait, kind, ended_at, ended_as, ended_by, payload, detail)
@@ -314,3 +316,6 @@ begin
          r.dag_id, r.run_id
   from held h join app.dag_run r on r.run = h.run;
 end $$;
+
+-- What waits now, for lists over all runs.
+create index wait_open on app.wait (run, task_id) where ended_at is null and begun_at is not null;
