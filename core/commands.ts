@@ -64,7 +64,10 @@ function evaluateAll(draft: Draft, tasks: Iterable<number>): void {
 /** Nothing of it is left as it was: its lists, which may be others by now, are looked at again. */
 function isWhole(draft: Draft, task: number, cleared: ReadonlySet<number>): boolean {
   if (!cleared.has(task)) return false;
-  return [...draft.cells.indexes(task)].every((index) => !TASK_DONE[draft.cells.get(task, index).state]);
+  return [...draft.cells.indexes(task)].every((index) => {
+    const { state, afterStop } = draft.cells.get(task, index);
+    return state === "none" || (state === "running" && afterStop === "clear");
+  });
 }
 
 /** Setups and teardowns that these cells stand between: what was prepared is gone. */
