@@ -36,17 +36,24 @@ export interface LocalOptions {
 
 export const GRACE_MS = 1000;
 
-/** Of what somebody is to end, and of the task itself, which may defer: they lead nowhere here. */
+/**
+ * Of what somebody is to end, and of the task itself, which may defer: they lead nowhere here. Of a mapped wait only the
+ * instance that goes with this one.
+ */
 export function waitUrlsOf(
   { dagId, tasks }: SerialGraph,
   runId: string,
-  taskId: string,
+  { taskId, mapIndex }: Pick<BodyContext, "taskId" | "mapIndex">,
 ): Readonly<Record<string, string>> {
+  const own = tasks.find(({ id }) => id === taskId)!;
   const waits = tasks.filter(
-    ({ id, wait }) => wait?.kind === "event" || (id === taskId && wait === undefined),
+    (one) => one === own || (one.wait?.kind === "event" && (one.map === undefined || one.map === own.map)),
   );
   return Object.fromEntries(
-    waits.map(({ id }) => [id, `http://local-run.invalid/${dagId}/${runId}/${encodeURIComponent(id)}`]),
+    waits.map(({ id, map }) => {
+      const name = map === undefined ? id : `${id}[${mapIndex}]`;
+      return [id, `http://local-run.invalid/${dagId}/${runId}/${encodeURIComponent(name)}`];
+    }),
   );
 }
 

@@ -65,12 +65,13 @@ export async function runTask(dag: Dag, taskId: string, options: TaskRunOptions 
   const interval = intervalOf(graph, options, clock);
   const context = contextOf(graph, interval, options);
   const body = bodyOf(dag, task);
+  const tried = tryOf(task, options);
   const inputs = inputsOf(dag, task, options.inputs ?? {});
   const log: LogLine[] = [];
   const begin = async () => {
     await checkConf(dag, context.conf, caller);
     const running = startTry({
-      context: { ...context, ...tryOf(task, options), ...waitsOf(graph, context.runId, taskId, options) },
+      context: { ...context, ...tried, ...waitsOf(graph, context.runId, tried, options) },
       body,
       inputs,
       ...askedOf(planOf(graph), graph.tasks.indexOf(task)),
@@ -131,10 +132,10 @@ const WAITS: Readonly<Record<SerialWait["kind"], string>> = {
 function waitsOf(
   graph: SerialGraph,
   runId: string,
-  taskId: string,
+  tried: Pick<BodyContext, "taskId" | "mapIndex">,
   { resumed }: TaskRunOptions,
 ): Pick<BodyContext, "resumed" | "waitUrls"> {
-  const waitUrls = waitUrlsOf(graph, runId, taskId);
+  const waitUrls = waitUrlsOf(graph, runId, tried);
   if (resumed === undefined) return { waitUrls };
   const { payload = null, state } = resumed;
   return {

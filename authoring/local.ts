@@ -233,7 +233,7 @@ class Local {
         mapIndex: at.index,
         try: at.try,
         maxTries: retries + 1,
-        waitUrls: waitUrlsOf(this.#graph, this.#context.runId, id),
+        waitUrls: waitUrlsOf(this.#graph, this.#context.runId, { taskId: id, mapIndex: at.index }),
         ...(resumed !== undefined && { resumed }),
       },
       body: this.#dag.bodyOf(id) ?? missingBody,

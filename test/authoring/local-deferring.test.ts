@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { dag, defer, sensor, task, waitFor } from "../../authoring/index.ts";
+import { dag, defer, sensor, task, taskGroup, waitFor } from "../../authoring/index.ts";
 import type { Dag } from "../../authoring/index.ts";
 import { runDag, runTask, type RunOptions } from "../../authoring/testing.ts";
 
@@ -62,6 +62,31 @@ describe("A6: a body that defers", () => {
     });
     const none = await runDag(made, { events: { other: 1 } });
     expect(none.tasks["ask"]).toMatchObject({ state: "failed", error: { code: "no_event" } });
+  });
+
+  test("A6 A7: in a mapped group it is the address of the instance that goes with it", async () => {
+    const made = inDag(() => {
+      const shops = task("shops", () => ["a", "b"]);
+      const ended = taskGroup("each", { expand: { shop: shops } }, () => {
+        const asked = task("ask", ({ waitUrl }) => waitUrl("each.ok"));
+        waitFor("ok", { after: [asked] });
+        return asked;
+      });
+      task("all", { inputs: { asked: ended.returned } }, ({ inputs, waitUrl }) => {
+        let why = "";
+        try {
+          waitUrl("each.ok");
+        } catch (error) {
+          why = (error as Error).message;
+        }
+        return { asked: inputs.asked.map((url) => decodeURIComponent(url).split("/").at(-1)), why };
+      });
+    });
+    const run = await runDag(made, { events: { "each.ok": true } });
+    expect(run.tasks["all"]?.output).toEqual({
+      asked: ["each.ok[0]", "each.ok[1]"],
+      why: expect.stringContaining("one of a mapped group is known to the tasks inside of it alone"),
+    });
   });
 
   test("A6: waitUrl of what nobody ends says which there are", async () => {
