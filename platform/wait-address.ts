@@ -27,21 +27,22 @@ export class WaitAddresses {
     this.#base = base.replace(/\/+$/, "");
   }
 
-  urlOf(place: WaitPlace): string {
-    return `${this.#base}/api/v1/waits/${this.tokenOf(place)}`;
+  /** `base`: where the API is reached by whoever asks. */
+  urlOf(place: WaitPlace, base = this.#base): string {
+    return `${base}/api/v1/waits/${this.tokenOf(place)}`;
   }
 
   tokenOf({ run, taskId, mapIndex, try: number, wait }: WaitPlace): string {
     const text = Buffer.from(JSON.stringify([run, taskId, mapIndex, number, wait])).toString("base64url");
-    return `${text}.${this.#sign(text).toString("base64url")}`;
+    return `${text}.${this.#sign(text)}`;
   }
 
   /** Null: it was not made here. */
   placeOf(token: string): WaitPlace | null {
     const [text, signature, ...rest] = token.split(".");
     if (text === undefined || signature === undefined || rest.length > 0) return null;
-    const given = Buffer.from(signature, "base64url");
-    const right = this.#sign(text);
+    const given = Buffer.from(signature);
+    const right = Buffer.from(this.#sign(text));
     if (given.length !== right.length || !timingSafeEqual(given, right)) return null;
     const [run, taskId, mapIndex, number, wait] = JSON.parse(Buffer.from(text, "base64url").toString()) as [
       number,
@@ -53,7 +54,8 @@ export class WaitAddresses {
     return { run, taskId, mapIndex, try: number, wait };
   }
 
-  #sign(text: string): Buffer {
-    return createHmac("sha256", this.#secret).update(text).digest().subarray(0, SIGNATURE_BYTES);
+  #sign(text: string): string {
+    const digest = createHmac("sha256", this.#secret).update(text).digest();
+    return digest.subarray(0, SIGNATURE_BYTES).toString("base64url");
   }
 }
