@@ -3,8 +3,6 @@ import type { BodyContext, BodyError, BodyOutcome, LogLine } from "../core/body.
 import type { Interval } from "../core/calendar/plan.ts";
 import { Terminal } from "../core/errors.ts";
 import type { SerialGraph } from "../core/graph.ts";
-import { inputsOf, type InputRef } from "../core/inputs.ts";
-import { picked } from "../core/mapping.ts";
 import { askedOf, planOf, type RunPlan } from "../core/plan.ts";
 import { newProgress } from "../core/progress.ts";
 import { step } from "../core/run.ts";
@@ -25,6 +23,7 @@ import {
   type LocalOptions,
 } from "./local-context.ts";
 import { checkEvents, checkOtherRuns } from "./local-events.ts";
+import { inputValues } from "./local-inputs.ts";
 import { startTry } from "./local-try.ts";
 import type { Limit, RunningTry } from "./local-try.ts";
 import type { WaitHost } from "./local-wait-types.ts";
@@ -237,7 +236,7 @@ class Local {
         ...(resumed !== undefined && { resumed }),
       },
       body: this.#dag.bodyOf(id) ?? missingBody,
-      inputs: this.#inputsOf(at),
+      inputs: inputValues(this.#plan, this.#progress, at, (name) => this.#cells.get(name)?.output),
       ...askedOf(this.#plan, at.task),
       limit,
       graceMs,
@@ -300,32 +299,6 @@ class Local {
   #runCell({ task, index }: At): RunCell {
     const { own, instances } = this.#progress.tasks[task]!;
     return index < 0 ? own : instances![index]!;
-  }
-
-  /** Each consumer gets a copy of its own; an upstream without an output gives no key. */
-  #inputsOf({ task, index }: At): Record<string, unknown> {
-    const given = Object.entries(inputsOf(this.#plan, this.#progress, task, index)).map(
-      ([name, ref]) => [name, this.#valueOf(ref)] as const,
-    );
-    return structuredClone(Object.fromEntries(given.filter(([, value]) => value !== undefined)));
-  }
-
-  #valueOf(ref: InputRef): unknown {
-    if (typeof ref === "string") return this.#cells.get(ref)?.output;
-    if ("value" in ref) return ref.value;
-    if (ref.index !== undefined) return this.#cells.get(`${ref.task}[${ref.index}]`)?.output;
-    const list = ref.all === true ? this.#outputsOf(ref.task) : this.#cells.get(ref.task)?.output;
-    return picked(list, ref.pick);
-  }
-
-  /** Of the instances that succeeded; null where one was marked so without an output. */
-  #outputsOf(taskId: string): unknown[] {
-    const { instances, count } = this.#progress.tasks[this.#plan.positions.get(taskId)!]!;
-    return (instances ?? [])
-      .slice(0, count ?? 0)
-      .flatMap(({ state }, index) =>
-        state === "success" ? [this.#cells.get(`${taskId}[${index}]`)?.output ?? null] : [],
-      );
   }
 
   #nameOf({ task, index }: At): string {

@@ -17,7 +17,7 @@ import type {
 } from "./types.ts";
 
 /** How long a wait may last, and what then. */
-export interface WaitBounds {
+interface WaitBounds {
   /** How long it may wait, over all its tries; then it has failed, whatever its retries. null: for ever. Default `"7d"`. */
   readonly timeout?: Duration | null | undefined;
   /** It is skipped then, where it would have failed. Default false. */
@@ -37,7 +37,7 @@ export interface SensorOptions<
 }
 
 /** What a check's answer says when it is no "not yet". */
-export type Found<R> = Output<Exclude<Awaited<R>, false | null | undefined | void>>;
+type Found<R> = Output<Exclude<Awaited<R>, false | null | undefined | void>>;
 
 /** `sensor()`. Its output is the first answer of its check that is not false, null or undefined. */
 export interface SensorOf<P> {

@@ -63,6 +63,39 @@ const TEMPLATE_NAMES: Readonly<Record<string, string>> = {
   conn: '=a connection is read in the body: connection("name")',
 };
 
+/** What `meridian` exports, by Airflow's names. */
+const EXPORTS: Readonly<Record<string, string>> = {
+  DAG: "dag",
+  TaskGroup: "taskGroup",
+  task_group: "taskGroup",
+  PythonOperator: "task",
+  EmptyOperator: "task",
+  BashOperator: "task",
+  BranchPythonOperator: "branch",
+  ShortCircuitOperator: "shortCircuit",
+  PythonSensor: "sensor",
+  FileSensor: "sensor",
+  SqlSensor: "sensor",
+  HttpSensor: "sensor",
+  BaseSensorOperator: "sensor",
+  ExternalTaskSensor: "waitForRun",
+  TimeSensor: "waitUntil",
+  TimeSensorAsync: "waitUntil",
+  TimeDeltaSensor: "waitUntil",
+  TimeDeltaSensorAsync: "waitUntil",
+  DateTimeSensor: "waitUntil",
+  DateTimeSensorAsync: "waitUntil",
+  HITLOperator: "waitFor",
+  ApprovalOperator: "waitFor",
+  TaskDeferred: "defer",
+  AirflowSkipException: "skip",
+  AirflowFailException: "fail",
+};
+
+/** To be appended to a message about a name that `meridian` does not export; empty when none comes near. */
+export const exportMeant = (name: string): string =>
+  fromTable(EXPORTS[own(EXPORTS, name)], () => true) || didYouMean(name, new Set(Object.values(EXPORTS)));
+
 /** To be appended to a message about an option that is not among these; empty when none comes near. */
 export const optionMeant = (word: string, known: readonly string[]): string =>
   fromTable(OPTIONS[own(OPTIONS, word)], (name) => known.includes(name)) || didYouMean(word, known);
