@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
-import { runInfoOf } from "../client/opening.ts";
+import { runInfoOf, type OpeningSettings } from "../client/opening.ts";
 import { Terminal } from "../core/errors.ts";
 import { RUN_DONE } from "../core/states.ts";
 import { advance, type RecordRow, type RequestRow } from "../db/pools/advance.ts";
@@ -11,11 +11,9 @@ import { recordRow, requestRow } from "./rows.ts";
 import type { AdvanceInput, Grant, RunActivities } from "./types.ts";
 import type { Versions } from "../db/versions.ts";
 
-export interface RunActivitiesDeps {
+export interface RunActivitiesDeps extends OpeningSettings {
   readonly pool: pg.Pool;
   readonly versions: Versions;
-  readonly taskQueue: string;
-  readonly lostAfterMs: number;
   /** A pass of the allocator is wanted. */
   readonly wantPass: () => void;
 }
@@ -91,6 +89,10 @@ export function createRunActivities(deps: RunActivitiesDeps): RunActivities {
         graph: version.graph,
         grants,
       };
+    },
+
+    async readGraph(version) {
+      return (await deps.versions.load(version)).graph;
     },
 
     async advance(input: AdvanceInput) {

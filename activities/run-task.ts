@@ -125,7 +125,14 @@ function beat(lostAfterMs: number): () => void {
 }
 
 function contextOf(input: RunTaskInput, conf: BodyContext["conf"]): BodyContext {
-  const { version: _version, bundleHash: _hash, lostAfterMs: _lost, taskQueue: _queue, ...info } = input.info;
+  const {
+    version: _version,
+    bundleHash: _hash,
+    lostAfterMs: _lost,
+    taskQueue: _queue,
+    turnOverEvents: _events,
+    ...info
+  } = input.info;
   return {
     ...info,
     conf,

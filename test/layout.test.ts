@@ -94,9 +94,13 @@ describe("layout: core and workflows are deterministic", () => {
         const rules: readonly [RegExp, string][] = path.includes("core/calendar")
           ? FORBIDDEN
           : [...FORBIDDEN, [/\bIntl\./, "time-zone data"]];
-        return rules
-          .filter(([pattern]) => pattern.test(text))
-          .map(([, what]) => `${relative(ROOT, path)}: ${what}`);
+        return (
+          rules
+            .filter(([pattern]) => pattern.test(text))
+            // Temporal's stand-in for it, the same in a replay.
+            .filter(([, what]) => !(path.endsWith("workflows/now.ts") && what === "a clock"))
+            .map(([, what]) => `${relative(ROOT, path)}: ${what}`)
+        );
       });
       expect(found).toEqual([]);
     });

@@ -61,6 +61,7 @@ export async function startWorker(deps: WorkerDeps, life: Life): Promise<Started
     temporal,
     taskQueue: config.taskQueue,
     lostAfterMs: config.lostAfterMs,
+    turnOverEvents: config.turnOverEvents,
     eager: config.queues.includes("default"),
     onError,
   });
@@ -105,6 +106,7 @@ export async function startWorker(deps: WorkerDeps, life: Life): Promise<Started
       versions,
       taskQueue: config.taskQueue,
       lostAfterMs: config.lostAfterMs,
+      turnOverEvents: config.turnOverEvents,
       wantPass,
     }),
     ...createTaskActivities({

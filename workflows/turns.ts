@@ -10,14 +10,18 @@ import type {
   StopInput,
 } from "../activities/types.ts";
 import { inputsOf } from "../core/inputs.ts";
+import { pack } from "../core/packed.ts";
 import type { RunPlan } from "../core/plan.ts";
 import type { RunCell } from "../core/cells.ts";
 import type { AtTry, CommandAnswer, Effect, RecordEffect, RunEvent, RunProgress } from "../core/progress.ts";
 import { command } from "../core/run-command.ts";
 import { step } from "../core/run.ts";
+import type { Carried } from "./carried.ts";
 import type { Inbox } from "./inbox.ts";
 import type { AskedCommand } from "./commands.ts";
-import { Tries } from "./tries.ts";
+import { pieceOf, ROWS } from "./pieces.ts";
+import { Tries, type StartEffect } from "./tries.ts";
+import { isTurnOverDue } from "./turn-over.ts";
 
 /** A run as it opens: its plan, and where it stands. */
 export interface OpenRun {
@@ -29,6 +33,8 @@ export interface OpenRun {
   readonly grants: readonly Grant[];
   /** It is over, and written down so. */
   readonly isClosed: boolean;
+  /** What the execution before hands over, where there was one. */
+  readonly carried?: Carried;
 }
 
 /**
@@ -54,13 +60,15 @@ interface Wanted {
 export class Turns {
   readonly run: number;
   readonly #plan: RunPlan;
+  readonly #info: RunInfo;
   readonly #inbox: Inbox;
   readonly #tries: Tries;
+  /** Of the execution before; null: it has gone on from there. */
+  #carried: Carried | null;
   /** Tasks that have their slots before the run asks: only what came with a try's own end counts. */
   readonly #ahead = new Set<number>();
   /** Granted, and not begun yet. */
   readonly #starts: StartEffect[] = [];
-  #inFlight = 0;
   #pending: Decision[] = [];
   #wanted: Wanted = nothing();
   #progress: RunProgress;
@@ -70,16 +78,23 @@ export class Turns {
 
   constructor(
     run: number,
-    { plan, info, progress, effects, grants, isClosed }: OpenRun,
+    { plan, info, progress, effects, grants, isClosed, carried }: OpenRun,
     inbox: Inbox,
     calls: CancellationScope,
   ) {
     this.run = run;
     this.#plan = plan;
+    this.#info = info;
     this.#progress = progress;
     this.#row = isClosed ? "closed" : "open";
+    this.#carried = carried ?? null;
+    if (carried !== undefined) {
+      for (const [task, index, number] of carried.starts)
+        this.#starts.push({ kind: "start", task, index, try: number });
+      for (const task of carried.ahead) this.#ahead.add(task);
+    }
     // It had begun: what it asked for may be forgotten, and asking again is harmless.
-    if (!isClosed && effects.length === 0) this.#wanted.requests.push(...requestsOf(plan, progress));
+    else if (!isClosed && effects.length === 0) this.#wanted.requests.push(...requestsOf(plan, progress));
     this.#inbox = inbox;
     for (const effect of effects) if (effect.kind === "record") this.#pending.push(decisionOf(plan, effect));
     this.#tries = new Tries(
@@ -108,13 +123,26 @@ export class Turns {
 
   /** There is something to do though the inbox may be empty. */
   get mustGoOn(): boolean {
+    return this.#isPlaced || this.#mustWrite;
+  }
+
+  get #isPlaced(): boolean {
     return this.#row === "waiting" && this.#placed;
+  }
+
+  /** More is to be written down than one call takes. */
+  get #mustWrite(): boolean {
+    if (this.#row !== "open") return false;
+    if (!this.running) return this.#pending.length > pieceOf(this.#pending);
+    return this.#wanted.mustSettle || this.#wanted.requests.length > 0;
   }
 
   /** The scope in which its tries and delays begin from now on. */
   within(bodies: CancellationScope): void {
     this.#tries.within(bodies);
-    if (this.#row === "open") this.#startClock();
+    if (this.#carried !== null) this.#tries.goOn(this.#carried.delays);
+    else if (this.#row === "open") this.#startClock();
+    this.#carried = null;
   }
 
   /** Of the run's time-out: waiting for its place does not count. */
@@ -148,7 +176,6 @@ export class Turns {
       this.#progress = progress;
       // The account book holds a slot for a try that has ended: it has lost that end, and is told at once.
       if (event.kind === "granted" && effects.length === 0) wanted.mustSettle ||= this.#pending.length > 0;
-      if (event.kind === "ended") this.#inFlight -= 1;
       for (const effect of effects) this.#perform(effect, wanted, events);
     }
     if (wanted.stop) {
@@ -156,18 +183,54 @@ export class Turns {
       // What was about to begin ends at once, as cancelled.
       this.#start(this.#starts.length);
       this.#tries.stop();
-    } else this.#start(IN_FLIGHT - this.#inFlight);
-    if (!this.running || this.#row !== "open") return null;
-    const { requests, mustSettle } = wanted;
-    if (requests.length === 0 && !mustSettle && this.#pending.length < PENDING_LIMIT) return null;
-    this.#wanted = nothing();
-    return { run: this.run, decisions: this.#takePending(), requests: newest(requests) };
+    } else if (!isTurnOverDue(this.#info)) this.#start(IN_FLIGHT - this.#tries.inFlight);
+    const isMuch = this.running && this.#row === "open" && this.#pending.length >= PENDING_LIMIT;
+    return this.#mustWrite || isMuch ? this.#write() : null;
+  }
+
+  /** Decisions first, as many as one call takes, then requests: a decision takes back what was asked for before it. */
+  #write(): AdvanceInput {
+    const decisions = this.#takePending();
+    const isLast = this.#pending.length === 0;
+    if (isLast) this.#wanted.mustSettle = false;
+    if (!isLast || !this.running) return { run: this.run, decisions, requests: [] };
+    const requests = newest(this.#wanted.requests);
+    this.#wanted.requests = requests.slice(ROWS);
+    return { run: this.run, decisions, requests: requests.slice(0, ROWS) };
   }
 
   #takePending(): Decision[] {
-    const decisions = this.#pending;
-    this.#pending = [];
-    return decisions;
+    return this.#pending.splice(0, pieceOf(this.#pending));
+  }
+
+  /**
+   * Nothing is under way that the end of this execution would lose: no try, no call, nothing to look at or to ask for. What
+   * only waits goes over.
+   */
+  get isAtTurn(): boolean {
+    return (
+      this.running &&
+      this.#row === "open" &&
+      isTurnOverDue(this.#info) &&
+      this.#tries.inFlight === 0 &&
+      this.#inbox.isEmpty
+    );
+  }
+
+  /** What must be written down before the run goes on in a new execution; null: nothing. */
+  lastWords(): AdvanceInput | null {
+    return this.#pending.length === 0 ? null : this.#write();
+  }
+
+  carried(cancelled: boolean): Carried {
+    return {
+      info: this.#info,
+      progress: pack(this.#progress),
+      starts: this.#starts.map(({ task, index, try: number }) => [task, index, number] as const),
+      ahead: [...this.#ahead],
+      delays: this.#tries.delays,
+      cancelled,
+    };
   }
 
   /** Tries that are to stop by hand, once; or null. */
@@ -187,7 +250,7 @@ export class Turns {
       this.#progress = done.progress;
       for (const effect of done.effects) this.#perform(effect, this.#wanted, []);
       if (this.#row === "closed") {
-        const input = { run: this.run, decisions: this.#takePending(), progress: done.progress };
+        const input = { run: this.run, decisions: this.#takePending(), progress: pack(done.progress) };
         return { input, answer: done.answer };
       }
       asked.answer(done.answer);
@@ -203,7 +266,7 @@ export class Turns {
 
   /** True once: it was told that it has its place, and goes on. */
   isPlacedNow(): boolean {
-    if (!this.mustGoOn) return false;
+    if (!this.#isPlaced) return false;
     this.#row = "open";
     this.#startClock();
     return true;
@@ -212,7 +275,6 @@ export class Turns {
   #start(room: number): void {
     const starts = this.#starts.splice(0, room);
     if (starts.length === 0) return;
-    this.#inFlight += starts.length;
     this.#tries.start(starts, ({ task, index }) => inputsOf(this.#plan, this.#progress, task, index));
   }
 
@@ -220,12 +282,13 @@ export class Turns {
   close(): CloseInput {
     this.#tries.end();
     this.#ahead.clear();
+    const decisions = this.#takePending();
     this.#wanted = nothing();
     this.#row = "closed";
     this.#placed = false;
     const { state, ending } = this.#progress;
     const reason = ending?.reason ?? null;
-    return { run: this.run, decisions: this.#takePending(), state, reason, progress: this.#progress };
+    return { run: this.run, decisions, state, reason, progress: pack(this.#progress) };
   }
 
   #perform(effect: Effect, wanted: Wanted, events: RunEvent[]): void {
@@ -268,8 +331,6 @@ export class Turns {
     return this.#plan.tasks[task]!.upstream.every((up) => this.#progress.tasks[up]!.own.try === 1);
   }
 }
-
-type StartEffect = Extract<Effect, { kind: "start" }>;
 
 /**
  * The worker wrote these itself when the try ended, before Temporal knew of it: the run repeats them with its next
