@@ -11,8 +11,19 @@ export interface Carried {
   /** Positions of tasks that have their slots before the run asks. */
   readonly ahead: readonly number[];
   readonly delays: CarriedDelays;
+  readonly parts: CarriedParts;
   /** It was cancelled in Temporal, and says so in the end. */
   readonly cancelled: boolean;
+}
+
+/** Its parts: the number of the latest, and which have tries under way; how many each was given in all. */
+export interface CarriedParts {
+  readonly last: number;
+  readonly open: readonly {
+    readonly number: number;
+    readonly given: number;
+    readonly tries: readonly CarriedTry[];
+  }[];
 }
 
 /** 20,000 of them must fit. */

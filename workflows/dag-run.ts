@@ -4,8 +4,9 @@ import {
   CancellationScope,
   CancelledFailure,
   condition,
-  continueAsNew,
+  makeContinueAsNewFunc,
   setHandler,
+  workflowInfo,
 } from "@temporalio/workflow";
 import type { Grant } from "../activities/types.ts";
 import { planOf } from "../core/plan.ts";
@@ -19,10 +20,12 @@ import { Inbox } from "./inbox.ts";
 import {
   commandUpdate,
   grantsSignal,
+  partSignal,
   progressQuery,
   type DagRunInput,
   type DagRunResult,
   type OpenedAtStart,
+  type PartWord,
 } from "./messages.ts";
 import { short } from "./short-activity.ts";
 import { Turns, type OpenRun } from "./turns.ts";
@@ -36,10 +39,15 @@ export async function dagRun(input: DagRunInput): Promise<DagRunResult> {
   const inbox = new Inbox();
   const commands = new Commands(() => inbox.wake());
   const early: Grant[] = [];
+  const earlyWords: PartWord[] = [];
   let turns: Turns | null = null;
   setHandler(grantsSignal, (grants) => {
     if (turns === null) early.push(...grants);
     else turns.granted(grants);
+  });
+  setHandler(partSignal, (word) => {
+    if (turns === null) earlyWords.push(word);
+    else turns.heard(word);
   });
   setHandler(progressQuery, () =>
     turns === null ? (input.carried?.progress ?? null) : pack(turns.progress),
@@ -64,6 +72,7 @@ export async function dagRun(input: DagRunInput): Promise<DagRunResult> {
     }
     const run = (turns = new Turns(input.run, opened, inbox, calls));
     run.granted(early);
+    for (const word of earlyWords) run.heard(word);
     do {
       // Of its tries and delays: cancelled by the run alone, and made anew for one that goes on after its end.
       const bodies = new CancellationScope({ cancellable: true, parent: calls });
@@ -79,7 +88,10 @@ export async function dagRun(input: DagRunInput): Promise<DagRunResult> {
   if ("gone" in ended) return { state: ended.gone, tasks: {} };
   if ("carried" in ended) {
     const { dagId, runId, run } = input;
-    return await continueAsNew<typeof dagRun>({ dagId, runId, run, carried: ended.carried });
+    const { carried: next } = ended;
+    // Temporal takes over the search attributes alone.
+    const memo = { ...workflowInfo().memo, parts: next.parts.open.map(({ number }) => number) };
+    return await makeContinueAsNewFunc<typeof dagRun>({ memo })({ dagId, runId, run, carried: next });
   }
   const tasks = countOf(ended);
   if (cancelled && ended.state === "cancelled") throw new CancelledFailure("the run was cancelled");

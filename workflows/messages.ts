@@ -1,10 +1,12 @@
 /** Every workflow, signal and query, by name and shape. */
 import { defineQuery, defineSignal, defineUpdate } from "@temporalio/workflow";
 import type { Carried } from "./carried.ts";
-import type { OpenedAtStart } from "../activities/types.ts";
+import type { TryTask } from "./try-activity.ts";
+import type { OpenedAtStart, RunInfo } from "../activities/types.ts";
 import type { RunCommand } from "../core/run-command.ts";
+import type { InputRef } from "../core/inputs.ts";
 import type { PackedProgress } from "../core/packed.ts";
-import type { CommandAnswer } from "../core/progress.ts";
+import type { CommandAnswer, TryOutcome } from "../core/progress.ts";
 import type { RunState } from "../core/states.ts";
 
 export interface DagRunInput {
@@ -36,6 +38,45 @@ export const grantsSignal = defineSignal<[readonly GrantMessage[]]>("grants");
 export const commandUpdate = defineUpdate<CommandAnswer, [RunCommand]>("command");
 /** Where the run stands. */
 export const progressQuery = defineQuery<PackedProgress | null>("progress");
+
+/** Tries that a part of a run is to run; all have their slots. */
+export interface PartTries {
+  /** By position. */
+  readonly tasks: Readonly<Record<number, TryTask>>;
+  readonly tries: readonly (readonly [
+    task: number,
+    index: number,
+    number: number,
+    inputs: Readonly<Record<string, InputRef>>,
+  ])[];
+}
+
+export interface PartInput extends PartTries {
+  /** Of the run. */
+  readonly workflowId: string;
+  readonly part: number;
+  readonly info: RunInfo;
+}
+
+/** `granted`: tasks that were asked for with the try's record and have their slots. */
+export type PartEnd = readonly [
+  task: number,
+  index: number,
+  number: number,
+  outcome: TryOutcome,
+  granted: readonly string[],
+];
+
+/** What a run is told of one of its parts: tries that have ended, or why it is no more. Repeats are harmless. */
+export interface PartWord {
+  readonly part: number;
+  readonly ends: readonly PartEnd[];
+  readonly gone?: string;
+}
+
+export const partSignal = defineSignal<[PartWord]>("part");
+/** More tries for a part. */
+export const triesSignal = defineSignal<[PartTries]>("tries");
 
 export interface ClockInput {
   readonly shard: number;

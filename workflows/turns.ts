@@ -19,7 +19,10 @@ import { step } from "../core/run.ts";
 import type { Carried } from "./carried.ts";
 import type { Inbox } from "./inbox.ts";
 import type { AskedCommand } from "./commands.ts";
+import type { PartWord } from "./messages.ts";
 import { pieceOf, ROWS } from "./pieces.ts";
+import { Parts } from "./parts.ts";
+import { Starts } from "./starts.ts";
 import { Tries, type StartEffect } from "./tries.ts";
 import { isTurnOverDue } from "./turn-over.ts";
 
@@ -43,9 +46,6 @@ export interface OpenRun {
  */
 const PENDING_LIMIT = 200;
 
-/** Tries of a run in flight: Temporal refuses a workflow more than 2,000 activities. The others have their slots and wait. */
-const IN_FLIGHT = 1_000;
-
 /** What is to be done outside. */
 interface Wanted {
   requests: SlotRequest[];
@@ -63,12 +63,12 @@ export class Turns {
   readonly #info: RunInfo;
   readonly #inbox: Inbox;
   readonly #tries: Tries;
+  readonly #parts: Parts;
   /** Of the execution before; null: it has gone on from there. */
   #carried: Carried | null;
   /** Tasks that have their slots before the run asks: only what came with a try's own end counts. */
   readonly #ahead = new Set<number>();
-  /** Granted, and not begun yet. */
-  readonly #starts: StartEffect[] = [];
+  readonly #starts: Starts;
   #pending: Decision[] = [];
   #wanted: Wanted = nothing();
   #progress: RunProgress;
@@ -89,23 +89,28 @@ export class Turns {
     this.#row = isClosed ? "closed" : "open";
     this.#carried = carried ?? null;
     if (carried !== undefined) {
-      for (const [task, index, number] of carried.starts)
-        this.#starts.push({ kind: "start", task, index, try: number });
       for (const task of carried.ahead) this.#ahead.add(task);
     }
     // It had begun: what it asked for may be forgotten, and asking again is harmless.
     else if (!isClosed && effects.length === 0) this.#wanted.requests.push(...requestsOf(plan, progress));
     this.#inbox = inbox;
     for (const effect of effects) if (effect.kind === "record") this.#pending.push(decisionOf(plan, effect));
-    this.#tries = new Tries(
-      plan,
-      info,
-      (event) => inbox.push(event),
-      (taskIds) => {
-        for (const taskId of taskIds) this.#ahead.add(plan.positions.get(taskId)!);
-      },
-      calls,
+    const push = (event: RunEvent): void => inbox.push(event);
+    const onGranted = (taskIds: readonly string[]): void => {
+      for (const taskId of taskIds) this.#ahead.add(plan.positions.get(taskId)!);
+    };
+    this.#tries = new Tries(plan, info, push, onGranted, calls);
+    const on = {
+      push,
+      granted: onGranted,
+      again: (starts: readonly StartEffect[]) => this.#starts.again(starts),
+      wake: () => inbox.wake(),
+    };
+    this.#parts = new Parts(plan, info, on, calls, carried?.parts);
+    this.#starts = new Starts(plan, info, this.#tries, this.#parts, ({ task, index }) =>
+      inputsOf(plan, this.#progress, task, index),
     );
+    this.#starts.goOn(carried?.starts ?? []);
     this.granted(grants);
   }
 
@@ -123,7 +128,7 @@ export class Turns {
 
   /** There is something to do though the inbox may be empty. */
   get mustGoOn(): boolean {
-    return this.#isPlaced || this.#mustWrite;
+    return this.#isPlaced || this.#mustWrite || this.#parts.isDue;
   }
 
   get #isPlaced(): boolean {
@@ -133,7 +138,7 @@ export class Turns {
   /** More is to be written down than one call takes. */
   get #mustWrite(): boolean {
     if (this.#row !== "open") return false;
-    if (!this.running) return this.#pending.length > pieceOf(this.#pending);
+    if (!this.running) return this.#pending.length > this.#piece;
     return this.#wanted.mustSettle || this.#wanted.requests.length > 0;
   }
 
@@ -166,6 +171,11 @@ export class Turns {
     }
   }
 
+  /** A part of it has something to tell. */
+  heard(word: PartWord): void {
+    this.#parts.heard(word);
+  }
+
   /** Takes what is in the inbox; answers what must be written down now, or null. */
   take(): AdvanceInput | null {
     const wanted = this.#wanted;
@@ -180,10 +190,10 @@ export class Turns {
     }
     if (wanted.stop) {
       wanted.stop = false;
-      // What was about to begin ends at once, as cancelled.
-      this.#start(this.#starts.length);
-      this.#tries.stop();
-    } else if (!isTurnOverDue(this.#info)) this.#start(IN_FLIGHT - this.#tries.inFlight);
+      this.#starts.stop();
+    }
+    this.#starts.begin();
+    this.#parts.note();
     const isMuch = this.running && this.#row === "open" && this.#pending.length >= PENDING_LIMIT;
     return this.#mustWrite || isMuch ? this.#write() : null;
   }
@@ -200,7 +210,11 @@ export class Turns {
   }
 
   #takePending(): Decision[] {
-    return this.#pending.splice(0, pieceOf(this.#pending));
+    return this.#pending.splice(0, this.#piece);
+  }
+
+  get #piece(): number {
+    return pieceOf(this.#pending, ({ ended }) => ended?.outcome ?? null);
   }
 
   /**
@@ -213,6 +227,7 @@ export class Turns {
       this.#row === "open" &&
       isTurnOverDue(this.#info) &&
       this.#tries.inFlight === 0 &&
+      !this.#parts.isCalling &&
       this.#inbox.isEmpty
     );
   }
@@ -226,9 +241,10 @@ export class Turns {
     return {
       info: this.#info,
       progress: pack(this.#progress),
-      starts: this.#starts.map(({ task, index, try: number }) => [task, index, number] as const),
+      starts: this.#starts.carried,
       ahead: [...this.#ahead],
       delays: this.#tries.delays,
+      parts: this.#parts.carried,
       cancelled,
     };
   }
@@ -272,15 +288,10 @@ export class Turns {
     return true;
   }
 
-  #start(room: number): void {
-    const starts = this.#starts.splice(0, room);
-    if (starts.length === 0) return;
-    this.#tries.start(starts, ({ task, index }) => inputsOf(this.#plan, this.#progress, task, index));
-  }
-
   /** The run's last words; nothing of it waits any more. */
   close(): CloseInput {
     this.#tries.end();
+    this.#parts.end();
     this.#ahead.clear();
     const decisions = this.#takePending();
     this.#wanted = nothing();
@@ -294,7 +305,7 @@ export class Turns {
   #perform(effect: Effect, wanted: Wanted, events: RunEvent[]): void {
     switch (effect.kind) {
       case "start":
-        this.#starts.push(effect);
+        this.#starts.add(effect);
         return;
       case "stop":
         // By the database too: a worker hears of Temporal's cancel only with its next heartbeat.
