@@ -21,6 +21,16 @@ export interface RunActivitiesDeps extends OpeningSettings {
 /** Of runs that end within so long of each other, the later ones share a statement. */
 const CLOSE_REST_MS = 50;
 
+/**
+ * Grants in one answer, which goes through Temporal's history: 2 MB, with task ids of 200 letters. More are told by the outbox,
+ * after 5 s.
+ */
+const GRANTS = 5_000;
+/** Beside a graph of up to 1.5 MB. */
+const OPENING_GRANTS = 1_000;
+/** Requests of one statement, which is to take far less than the 2 s of its call. */
+const REQUESTS = 2_000;
+
 interface Advance {
   readonly run: number;
   readonly records: readonly RecordRow[];
@@ -45,7 +55,7 @@ export function createRunActivities(deps: RunActivitiesDeps): RunActivities {
       for (const grant of answer.grants) {
         byRun.get(grant.run)?.push({ taskId: grant.task_id, mapIndex: grant.map_index, try: grant.try });
       }
-      return batch.map((item) => byRun.get(item.run)!);
+      return batch.map((item) => byRun.get(item.run)!.slice(0, GRANTS));
     },
     200,
     runOf,
@@ -70,7 +80,11 @@ export function createRunActivities(deps: RunActivitiesDeps): RunActivities {
       const version = await deps.versions.load(row.version);
       const first = row.run_state === null ? version.first : [];
       const requests = first.map((one) => ({ run, try: 1, ...one }));
-      const grants = requests.length === 0 ? [] : await batcher.add({ run, records: [], requests });
+      const grants: Grant[] = [];
+      for (let from = 0; from < requests.length; from += REQUESTS)
+        grants.push(
+          ...(await batcher.add({ run, records: [], requests: requests.slice(from, from + REQUESTS) })),
+        );
       const facts = {
         dagId: row.dag_id,
         runId: row.run_id,
@@ -87,7 +101,7 @@ export function createRunActivities(deps: RunActivitiesDeps): RunActivities {
         progress: row.run_state,
         info: runInfoOf(facts, version, deps),
         graph: version.graph,
-        grants,
+        grants: grants.slice(0, OPENING_GRANTS),
       };
     },
 

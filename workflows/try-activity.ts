@@ -38,7 +38,7 @@ export function tryTaskOf(plan: RunPlan, position: number): TryTask {
 /** A try as an activity: the same from a run and from a part of it. */
 export function runTry(
   info: RunInfo,
-  { queue, isTeardown: _, taskId, maxTries, ...task }: TryTask,
+  { taskId, maxTries, asked, executionTimeoutMs, isolation, queue }: TryTask,
   { index, try: number }: { readonly index: number; readonly try: number },
   inputs: Readonly<Record<string, InputRef>>,
 ): Promise<TaskResult> {
@@ -53,6 +53,16 @@ export function runTry(
     summary: number === 1 ? name : `${name} try ${number}`,
   };
   return runTask.executeWithOptions(options, [
-    { info, taskId, mapIndex: index, try: number, maxTries, inputs, ...task },
+    {
+      info,
+      taskId,
+      mapIndex: index,
+      try: number,
+      maxTries,
+      inputs,
+      ...(asked !== undefined && { asked }),
+      executionTimeoutMs,
+      isolation,
+    },
   ]);
 }
