@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
-import { runInfoOf } from "../client/opening.ts";
+import { runInfoOf, type OpeningSettings } from "../client/opening.ts";
 import { Terminal } from "../core/errors.ts";
 import { RUN_DONE } from "../core/states.ts";
 import { advance, type RecordRow, type RequestRow } from "../db/pools/advance.ts";
@@ -14,12 +14,10 @@ import { recordRow, requestRow } from "./rows.ts";
 import type { AdvanceInput, Grant, RunActivities } from "./types.ts";
 import type { Versions } from "../db/versions.ts";
 
-export interface RunActivitiesDeps {
+export interface RunActivitiesDeps extends OpeningSettings {
   readonly pool: pg.Pool;
   readonly versions: Versions;
   readonly confs: Confs;
-  readonly taskQueue: string;
-  readonly lostAfterMs: number;
   /** A pass of the allocator is wanted. */
   readonly wantPass: () => void;
   /** Waits have ended whose runs are to be told. */
@@ -28,6 +26,16 @@ export interface RunActivitiesDeps {
 
 /** Of runs that end within so long of each other, the later ones share a statement. */
 const CLOSE_REST_MS = 50;
+
+/**
+ * Grants in one answer, which goes through Temporal's history: 2 MB, with task ids of 200 letters. More are told by the outbox,
+ * after 5 s.
+ */
+const GRANTS = 5_000;
+/** Beside a graph of up to 1.5 MB. */
+const OPENING_GRANTS = 1_000;
+/** Requests of one statement, which is to take far less than the 2 s of its call. */
+const REQUESTS = 2_000;
 
 interface Advance {
   readonly run: number;
@@ -56,7 +64,7 @@ export function createRunActivities(deps: RunActivitiesDeps): RunActivities {
       for (const grant of answer.grants) {
         byRun.get(grant.run)?.push({ taskId: grant.task_id, mapIndex: grant.map_index, try: grant.try });
       }
-      return batch.map((item) => byRun.get(item.run)!);
+      return batch.map((item) => byRun.get(item.run)!.slice(0, GRANTS));
     },
     200,
     runOf,
@@ -81,8 +89,16 @@ export function createRunActivities(deps: RunActivitiesDeps): RunActivities {
       const version = await deps.versions.load(row.version);
       const first = row.run_state === null ? version.first : [];
       const requests = first.map((one) => ({ run, try: 1, ...one }));
-      const grants =
-        requests.length === 0 ? [] : await batcher.add({ run, records: [], requests, waits: [] });
+      const grants: Grant[] = [];
+      for (let from = 0; from < requests.length; from += REQUESTS)
+        grants.push(
+          ...(await batcher.add({
+            run,
+            records: [],
+            requests: requests.slice(from, from + REQUESTS),
+            waits: [],
+          })),
+        );
       const facts = {
         dagId: row.dag_id,
         runId: row.run_id,
@@ -99,8 +115,12 @@ export function createRunActivities(deps: RunActivitiesDeps): RunActivities {
         progress: row.run_state,
         info: runInfoOf(facts, version, deps),
         graph: version.graph,
-        grants,
+        grants: grants.slice(0, OPENING_GRANTS),
       };
+    },
+
+    async readGraph(version) {
+      return (await deps.versions.load(version)).graph;
     },
 
     async advance(input: AdvanceInput) {

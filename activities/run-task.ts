@@ -137,7 +137,14 @@ function beat(lostAfterMs: number): () => void {
 export type TryName = Pick<RunTaskInput, "taskId" | "mapIndex" | "try" | "maxTries">;
 
 export function contextOf(
-  { version: _version, bundleHash: _hash, lostAfterMs: _lost, taskQueue: _queue, ...info }: RunInfo,
+  {
+    version: _version,
+    bundleHash: _hash,
+    lostAfterMs: _lost,
+    taskQueue: _queue,
+    turnOverEvents: _events,
+    ...info
+  }: RunInfo,
   { taskId, mapIndex, try: number, maxTries }: TryName,
   conf: BodyContext["conf"],
 ): BodyContext {

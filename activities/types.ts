@@ -1,6 +1,7 @@
 import type { BodyContext } from "../core/body.ts";
 import type { AskedOfOutput } from "../core/decision.ts";
 import type { InputRef } from "../core/inputs.ts";
+import type { PackedProgress } from "../core/packed.ts";
 import type { RunGraph } from "../core/plan.ts";
 import type { RunProgress, TryOutcome } from "../core/progress.ts";
 import type { RunState, TaskState, TryState } from "../core/states.ts";
@@ -41,6 +42,8 @@ export type RunInfo = Omit<BodyContext, "taskId" | "mapIndex" | "try" | "maxTrie
   readonly lostAfterMs: number;
   /** Prefix of Temporal task queues. */
   readonly taskQueue: string;
+  /** Events of the run's workflow from which it goes on in a new execution; left out: it never does. */
+  readonly turnOverEvents?: number;
 };
 
 type Opened =
@@ -53,7 +56,7 @@ type Opened =
       readonly graph: RunGraph;
       readonly grants: readonly Grant[];
       /** Where it stands; null: at its beginning, its first step taken and asked for. */
-      readonly progress: RunProgress | null;
+      readonly progress: PackedProgress | RunProgress | null;
     };
 
 /** What the maker of a run did already: the first step and its requests, so that the run begins with its grants. */
@@ -77,14 +80,14 @@ export interface CloseInput {
   readonly decisions: readonly Decision[];
   readonly state: RunState;
   readonly reason: string | null;
-  readonly progress: RunProgress;
+  readonly progress: PackedProgress;
 }
 
 /** A closed run goes on. */
 export interface ReopenInput {
   readonly run: number;
   readonly decisions: readonly Decision[];
-  readonly progress: RunProgress;
+  readonly progress: PackedProgress;
 }
 
 export interface StopInput {
@@ -112,6 +115,8 @@ export interface RunTaskInput {
 /** Short: each is one statement. Run as local activities, then as ordinary ones when that fails. */
 export interface RunActivities {
   openRun(run: number): Promise<Opened>;
+  /** What a run of that version carries of its graph. */
+  readGraph(version: number): Promise<RunGraph>;
   advance(input: AdvanceInput): Promise<readonly Grant[]>;
   closeRun(input: CloseInput): Promise<void>;
   /** True: it has its place among the active runs of its DAG; else it is told of it as of a grant. */

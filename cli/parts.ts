@@ -93,6 +93,7 @@ export function remoteStarter({ config, pool, log }: Shared, temporal: Client): 
     temporal,
     taskQueue: config.taskQueue,
     lostAfterMs: config.lostAfterMs,
+    turnOverEvents: config.turnOverEvents,
     eager: false,
     onError: (error, what) => log.warn({ err: error }, what),
   });

@@ -9,6 +9,8 @@ export interface OpeningSettings {
   readonly taskQueue: string;
   /** A worker silent for so long is taken as dead, ms. */
   readonly lostAfterMs: number;
+  /** Events of a run's workflow from which it goes on in a new execution. */
+  readonly turnOverEvents: number;
 }
 
 export interface RunFacts {
@@ -31,7 +33,7 @@ const CONF_BYTES = 1024;
 export function runInfoOf(
   { startAt, endAt, logicalAt, conf, ...facts }: RunFacts,
   { bundleHash, zone }: LoadedVersion,
-  { taskQueue, lostAfterMs }: OpeningSettings,
+  { taskQueue, lostAfterMs, turnOverEvents }: OpeningSettings,
 ): OpenedAtStart["info"] {
   return {
     ...facts,
@@ -43,6 +45,7 @@ export function runInfoOf(
     bundleHash,
     lostAfterMs,
     taskQueue,
+    turnOverEvents,
   };
 }
 

@@ -51,6 +51,9 @@ export function workflowIdOf(dagId: string, runId: string): string {
   return `run.${dagId}.${runId}`;
 }
 
+/** Workflow id of a part of a run, by the run's own (workflows/run-part.ts). */
+export const partIdOf = (workflowId: string, part: number): string => `${workflowId}.part-${part}`;
+
 /** The account of a pool, and of a DAG's active runs (design 4). */
 export const poolAccount = (pool: string): string => `pool:${pool}`;
 export const runsAccount = (dagId: string): string => `runs:${dagId}`;

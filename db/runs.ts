@@ -1,4 +1,5 @@
 import type { SerialGraph } from "../core/graph.ts";
+import type { PackedProgress } from "../core/packed.ts";
 import type { RunProgress } from "../core/progress.ts";
 import type { RunState, RunType } from "../core/states.ts";
 import type pg from "pg";
@@ -16,7 +17,7 @@ export interface RunRow {
   readonly version: number;
   readonly conf: Record<string, unknown>;
   readonly state: RunState;
-  readonly run_state: RunProgress | null;
+  readonly run_state: PackedProgress | RunProgress | null;
 }
 
 /** The run begins: its row, now `running` unless it is closed. Null when there is no such run. */
@@ -30,7 +31,7 @@ export interface CloseRun {
   readonly records: readonly RecordRow[];
   readonly state: RunState;
   readonly reason: string | null;
-  readonly progress: RunProgress | null;
+  readonly progress: PackedProgress | null;
 }
 
 /** Runs end; idempotent. True when another run of one of their DAGs waits for the place. */
@@ -159,7 +160,7 @@ export async function reopenRun(
   db: Db,
   run: number,
   records: readonly RecordRow[],
-  progress: RunProgress,
+  progress: PackedProgress,
 ): Promise<{ readonly placed: boolean; readonly undecided: boolean }> {
   const { rows } = await db.query<{ placed: boolean; undecided: boolean }>(
     "select * from app.reopen_run($1, $2, $3)",

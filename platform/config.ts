@@ -177,6 +177,12 @@ export const SETTINGS = {
     "15000",
     "a worker silent for so long is dead",
   ),
+  turnOverEvents: setting(
+    "MERIDIAN_TURN_OVER_EVENTS",
+    count(10_000, 50),
+    "10000",
+    "events of a run's workflow from which it goes on in a new execution",
+  ),
   drainMs: setting(
     "MERIDIAN_DRAIN_MS",
     count(10_000, 0),

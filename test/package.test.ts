@@ -239,8 +239,8 @@ describe("B3: the workflow bundle", () => {
     expect(warnings).toEqual([]);
   }, 120_000);
 
-  it("has at most 400 kB without its map", () => {
-    expect(BUNDLE_LIMIT_BYTES).toBeLessThanOrEqual(400_000);
+  it("has at most 450 kB without its map", () => {
+    expect(BUNDLE_LIMIT_BYTES).toBeLessThanOrEqual(450_000);
     expect(withoutMap(code).length).toBeGreaterThan(100_000);
     expect(withoutMap(code).length).toBeLessThanOrEqual(BUNDLE_LIMIT_BYTES);
   });

@@ -5,6 +5,7 @@ import { inParallel } from "../core/in-parallel.ts";
 import { endGoneRun, freeEndedTries, suspectRuns, type SuspectRun } from "../db/pools/reconcile.ts";
 import type { Log } from "../platform/log.ts";
 import { grantsSignal, type GrantMessage } from "../workflows/messages.ts";
+import { endParts, lookAtParts } from "./parts.ts";
 
 export interface ReconcilerDeps {
   readonly pool: pg.Pool;
@@ -26,7 +27,8 @@ export interface Mended {
 
 /**
  * Compares the account book with Temporal: leases whose try has ended are freed, runs whose workflow is gone
- * (terminated in Temporal Web, say) are ended, and a run that has no such try is told of its lease. Each call looks at
+ * (terminated in Temporal Web, say) are ended with their parts, and a run that has no such try, or has lost a part, is
+ * told so. Each call looks at
  * the next runs, so that all have their turn. Answers what it mended, for the log.
  */
 export function createReconciler(deps: ReconcilerDeps): () => Promise<Mended> {
@@ -51,9 +53,10 @@ export function createReconciler(deps: ReconcilerDeps): () => Promise<Mended> {
 async function goneReason({ temporal, log }: ReconcilerDeps, run: SuspectRun): Promise<string | null> {
   const handle = temporal.workflow.getHandle(workflowIdOf(run.dag_id, run.run_id));
   try {
-    const { status, raw } = await handle.describe();
+    const { status, raw, memo } = await handle.describe();
     if (status.name === "RUNNING" || status.name === "CONTINUED_AS_NEW" || status.name === "PAUSED") {
       const pending = new Set(raw.pendingActivities?.map((activity) => activity.activityId));
+      for (const id of await lookAtParts({ temporal, log }, handle.workflowId, memo)) pending.add(id);
       // A large run has its slots before it begins all of its tries: some are enough to say it.
       const idle = (run.granted ?? []).filter((id) => !pending.has(id)).slice(0, TOLD);
       // The database lost the try's end, or the run its grant: it says which (`dagRun`).
@@ -66,6 +69,7 @@ async function goneReason({ temporal, log }: ReconcilerDeps, run: SuspectRun): P
       }
       return null;
     }
+    await endParts(temporal, handle.workflowId, memo);
     // It closed in order and its last write is on the way, or lost with the database: its end is what it says.
     return `its workflow is ${status.name.toLowerCase()} in Temporal`;
   } catch (error) {

@@ -72,6 +72,7 @@ export async function startWorker(deps: WorkerDeps, life: Life): Promise<Started
     temporal,
     taskQueue: config.taskQueue,
     lostAfterMs: config.lostAfterMs,
+    turnOverEvents: config.turnOverEvents,
     eager: config.queues.includes("default"),
     onError,
   });
@@ -135,7 +136,11 @@ export async function startWorker(deps: WorkerDeps, life: Life): Promise<Started
     addresses,
     wantTelling,
   };
-  const opening = { taskQueue: config.taskQueue, lostAfterMs: config.lostAfterMs };
+  const opening = {
+    taskQueue: config.taskQueue,
+    lostAfterMs: config.lostAfterMs,
+    turnOverEvents: config.turnOverEvents,
+  };
   const activities = {
     ...createRunActivities({ pool, versions, confs, ...opening, wantPass, wantTelling }),
     ...createTaskActivities(tasks),

@@ -4,24 +4,30 @@ import {
   CancellationScope,
   CancelledFailure,
   condition,
+  makeContinueAsNewFunc,
   setHandler,
+  workflowInfo,
 } from "@temporalio/workflow";
 import type { Grant } from "../activities/types.ts";
 import { planOf } from "../core/plan.ts";
+import { pack, unpack } from "../core/packed.ts";
 import { newProgress, type RunProgress } from "../core/progress.ts";
 import { step } from "../core/run.ts";
 import type { RunState, TaskState } from "../core/states.ts";
+import type { Carried } from "./carried.ts";
 import { Commands } from "./commands.ts";
 import { Inbox } from "./inbox.ts";
 import {
   commandUpdate,
   grantsSignal,
+  partSignal,
   progressQuery,
   wokenSignal,
   type DagRunInput,
   type DagRunResult,
   type OpenedAtStart,
   type WokenMessage,
+  type PartWord,
 } from "./messages.ts";
 import { short } from "./short-activity.ts";
 import { Turns, type OpenRun } from "./turns.ts";
@@ -36,6 +42,7 @@ export async function dagRun(input: DagRunInput): Promise<DagRunResult> {
   const commands = new Commands(() => inbox.wake());
   const early: Grant[] = [];
   const earlyWoken: WokenMessage[] = [];
+  const earlyWords: PartWord[] = [];
   let turns: Turns | null = null;
   setHandler(grantsSignal, (grants) => {
     if (turns === null) early.push(...grants);
@@ -45,11 +52,17 @@ export async function dagRun(input: DagRunInput): Promise<DagRunResult> {
     if (turns === null) earlyWoken.push(...woken);
     else turns.woken(woken);
   });
-  setHandler(progressQuery, () => turns?.progress ?? null);
+  setHandler(partSignal, (word) => {
+    if (turns === null) earlyWords.push(word);
+    else turns.heard(word);
+  });
+  setHandler(progressQuery, () =>
+    turns === null ? (input.carried?.progress ?? null) : pack(turns.progress),
+  );
   setHandler(commandUpdate, (command) => commands.ask(command));
 
   // A cancel of the workflow asks the bodies to stop; the run then ends in order, its records written.
-  let cancelled = false;
+  let cancelled = input.carried?.cancelled ?? false;
   CancellationScope.current().cancelRequested.catch(() => {
     cancelled = true;
     inbox.push({ kind: "end", as: "cancelled", reason: "cancelled in Temporal" });
@@ -58,7 +71,7 @@ export async function dagRun(input: DagRunInput): Promise<DagRunResult> {
   const calls = new CancellationScope({ cancellable: false });
 
   const ended = await calls.run(async () => {
-    const opened = input.opened === undefined ? await openItself(input.run) : openedAtStart(input.opened);
+    const opened = await open(input);
     if ("gone" in opened) {
       for (let asked = commands.take(); asked !== undefined; asked = commands.take())
         asked.refuse("run_forgotten", "how far this run came is not kept any more: trigger a new one");
@@ -67,10 +80,12 @@ export async function dagRun(input: DagRunInput): Promise<DagRunResult> {
     const run = (turns = new Turns(input.run, opened, inbox, calls));
     run.granted(early);
     run.woken(earlyWoken);
+    for (const word of earlyWords) run.heard(word);
     do {
       // Of its tries and delays: cancelled by the run alone, and made anew for one that goes on after its end.
       const bodies = new CancellationScope({ cancellable: true, parent: calls });
-      await bodies.run(async () => await untilOver(run, bodies, inbox, commands, calls));
+      const isOver = await bodies.run(async () => await untilOver(run, bodies, inbox, commands, calls));
+      if (!isOver) return { carried: run.carried(cancelled) };
       // A command may have come in while the run was closed; else nothing may be left half answered.
       if (!commands.waiting && !allHandlersFinished())
         await condition(() => commands.waiting || allHandlersFinished());
@@ -79,6 +94,13 @@ export async function dagRun(input: DagRunInput): Promise<DagRunResult> {
   });
 
   if ("gone" in ended) return { state: ended.gone, tasks: {} };
+  if ("carried" in ended) {
+    const { dagId, runId, run } = input;
+    const { carried: next } = ended;
+    // Temporal takes over the search attributes alone.
+    const memo = { ...workflowInfo().memo, parts: next.parts.open.map(({ number }) => number) };
+    return await makeContinueAsNewFunc<typeof dagRun>({ memo })({ dagId, runId, run, carried: next });
+  }
   const tasks = countOf(ended);
   if (cancelled && ended.state === "cancelled") throw new CancelledFailure("the run was cancelled");
   if (ended.state === "failed") {
@@ -91,14 +113,17 @@ export async function dagRun(input: DagRunInput): Promise<DagRunResult> {
   return { state: ended.state, tasks };
 }
 
-/** Takes turns until the run is closed, or finds it closed and nothing asked of it. */
+/**
+ * Takes turns until the run is closed, or finds it closed and nothing asked of it. False: its history has become long, and
+ * it goes on in a new execution; nothing is under way, and nobody waits for an answer.
+ */
 async function untilOver(
   turns: Turns,
   bodies: CancellationScope,
   inbox: Inbox,
   commands: Commands,
   calls: CancellationScope,
-): Promise<void> {
+): Promise<boolean> {
   turns.within(bodies);
   for (;;) {
     for (let asked = commands.take(); asked !== undefined; asked = commands.take()) {
@@ -108,21 +133,41 @@ async function untilOver(
       asked.answer(reopening.answer);
       turns.reopened(placed);
     }
-    if (!turns.open) return;
+    if (!turns.open) return true;
     if (turns.isPlacedNow()) await calls.run(() => short.resumeRun(turns.run));
     const advance = turns.take();
     const stops = turns.takeStops();
     if (stops !== null) await calls.run(() => short.stopTries(stops));
     if (advance !== null) turns.granted(await calls.run(() => short.advance(advance)));
-    if (!turns.running) {
+    if (!turns.running && !turns.mustGoOn) {
       const close = turns.close();
       await calls.run(() => short.closeRun(close));
-      return;
+      return true;
     }
     if (commands.waiting || turns.mustGoOn) continue;
+    if (turns.isAtTurn) {
+      const last = turns.lastWords();
+      if (last !== null) turns.granted(await calls.run(() => short.advance(last)));
+      // Whatever came in meanwhile is looked at first.
+      else if (allHandlersFinished()) return false;
+      else await condition(() => commands.waiting || allHandlersFinished());
+      continue;
+    }
     const filled = inbox.filled();
     if (filled !== null) await filled;
   }
+}
+
+async function open(input: DagRunInput): Promise<OpenRun | { readonly gone: RunState }> {
+  if (input.carried !== undefined) return await openCarried(input.carried);
+  return input.opened === undefined ? await openItself(input.run) : openedAtStart(input.opened);
+}
+
+/** The tasks alone are read again: they may be too large for a workflow's input together with the rest. */
+async function openCarried(carried: Carried): Promise<OpenRun> {
+  const { info, progress } = carried;
+  const plan = planOf(await short.readGraph(info.version));
+  return { plan, info, progress: unpack(progress), effects: [], grants: [], isClosed: false, carried };
 }
 
 async function openItself(run: number): Promise<OpenRun | { readonly gone: RunState }> {
@@ -130,7 +175,14 @@ async function openItself(run: number): Promise<OpenRun | { readonly gone: RunSt
   if (opened.kind === "gone") return { gone: opened.state };
   if (opened.progress === null) return begin(opened, opened.grants);
   const { info, graph, progress, grants } = opened;
-  return { plan: planOf(graph), info, progress, effects: [], grants, isClosed: opened.kind === "closed" };
+  return {
+    plan: planOf(graph),
+    info,
+    progress: unpack(progress),
+    effects: [],
+    grants,
+    isClosed: opened.kind === "closed",
+  };
 }
 
 /** The maker of the run has asked for what the first step asks for already (`client/opening.ts`). */

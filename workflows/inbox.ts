@@ -25,6 +25,10 @@ export class Inbox {
     return new Promise<void>((resolve) => (this.#wake = resolve));
   }
 
+  get isEmpty(): boolean {
+    return this.#events.length === 0;
+  }
+
   take(): RunEvent[] {
     const events = this.#events;
     this.#events = [];

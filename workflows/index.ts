@@ -2,3 +2,4 @@
 import "./short-stacks.ts";
 export { clock } from "./clock.ts";
 export { dagRun } from "./dag-run.ts";
+export { runPart } from "./run-part.ts";

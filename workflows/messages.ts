@@ -1,8 +1,12 @@
 /** Every workflow, signal and query, by name and shape. */
 import { defineQuery, defineSignal, defineUpdate } from "@temporalio/workflow";
-import type { OpenedAtStart } from "../activities/types.ts";
+import type { Carried } from "./carried.ts";
+import type { TryTask } from "./try-activity.ts";
+import type { OpenedAtStart, RunInfo } from "../activities/types.ts";
 import type { RunCommand } from "../core/run-command.ts";
-import type { CommandAnswer, RunProgress } from "../core/progress.ts";
+import type { Given } from "./try-activity.ts";
+import type { PackedProgress } from "../core/packed.ts";
+import type { CommandAnswer, TryOutcome } from "../core/progress.ts";
 import type { RunState } from "../core/states.ts";
 import type { WaitEnd } from "../core/waits.ts";
 
@@ -12,6 +16,8 @@ export interface DagRunInput {
   readonly run: number;
   /** Absent: the run opens itself. */
   readonly opened?: OpenedAtStart;
+  /** What the execution before this one hands over. */
+  readonly carried?: Carried;
 }
 
 export type { OpenedAtStart };
@@ -40,7 +46,41 @@ export const wokenSignal = defineSignal<[readonly WokenMessage[]]>("woken");
 /** Something is asked of the run; the answer comes once it is sure to happen. A repeat of its id is answered, not redone. */
 export const commandUpdate = defineUpdate<CommandAnswer, [RunCommand]>("command");
 /** Where the run stands. */
-export const progressQuery = defineQuery<RunProgress | null>("progress");
+export const progressQuery = defineQuery<PackedProgress | null>("progress");
+
+/** Tries that a part of a run is to run; all have their slots. */
+export interface PartTries {
+  /** By position. */
+  readonly tasks: Readonly<Record<number, TryTask>>;
+  readonly tries: readonly (readonly [task: number, index: number, number: number, given: Given])[];
+}
+
+export interface PartInput extends PartTries {
+  /** Of the run. */
+  readonly workflowId: string;
+  readonly part: number;
+  readonly info: RunInfo;
+}
+
+/** `granted`: tasks that were asked for with the try's record and have their slots. */
+export type PartEnd = readonly [
+  task: number,
+  index: number,
+  number: number,
+  outcome: TryOutcome,
+  granted: readonly string[],
+];
+
+/** What a run is told of one of its parts: tries that have ended, or why it is no more. Repeats are harmless. */
+export interface PartWord {
+  readonly part: number;
+  readonly ends: readonly PartEnd[];
+  readonly gone?: string;
+}
+
+export const partSignal = defineSignal<[PartWord]>("part");
+/** More tries for a part. */
+export const triesSignal = defineSignal<[PartTries]>("tries");
 
 export interface ClockInput {
   readonly shard: number;

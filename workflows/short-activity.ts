@@ -17,6 +17,7 @@ const patient = proxyActivities<RunActivities>({
 
 export const short: RunActivities = {
   openRun: (run) => local.openRun(run).catch(orElse(() => patient.openRun(run))),
+  readGraph: (version) => local.readGraph(version).catch(orElse(() => patient.readGraph(version))),
   advance: (input) => local.advance(input).catch(orElse(() => patient.advance(input))),
   closeRun: (input) => local.closeRun(input).catch(orElse(() => patient.closeRun(input))),
   reopenRun: (input) => local.reopenRun(input).catch(orElse(() => patient.reopenRun(input))),

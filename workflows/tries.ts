@@ -1,28 +1,12 @@
-import {
-  ActivityCancellationType,
-  type ActivityOptions,
-  type CancellationScope,
-  proxyActivities,
-  sleep,
-} from "@temporalio/workflow";
-import type { RunInfo, RunTaskInput, TaskActivities, TaskResult } from "../activities/types.ts";
-import { taskQueueOf } from "../core/ids.ts";
-import { askedOf, type RunPlan } from "../core/plan.ts";
+import type { CancellationScope } from "@temporalio/workflow";
+import type { RunInfo } from "../activities/types.ts";
+import type { RunPlan } from "../core/plan.ts";
 import type { Effect, RunEvent } from "../core/progress.ts";
+import { Delays, restOf, type CarriedDelays } from "./delays.ts";
+import { runTry, tryTaskOf, type Given } from "./try-activity.ts";
 import { outcomeOfFailure } from "./try-outcome.ts";
 
-/**
- * Temporal wants an upper bound for each activity. It is no try's time-out: that counts the body alone and is the worker's
- * to keep, while an activity also waits for its inputs, a thread and its records, for as long as the database is away.
- */
-const LONGEST_TRY_MS = 365 * 24 * 3_600_000;
-
-const { runTask } = proxyActivities<TaskActivities>({ startToCloseTimeout: LONGEST_TRY_MS });
-
-/** What a try is given as its run stands. */
-export type Given = Pick<RunTaskInput, "inputs" | "waitBy" | "resumed">;
-
-type StartEffect = Extract<Effect, { kind: "start" }>;
+export type StartEffect = Extract<Effect, { kind: "start" }>;
 type WaitEffect = Extract<Effect, { kind: "wait" }>;
 
 /**
@@ -38,7 +22,8 @@ export class Tries {
   #bodies: CancellationScope | null = null;
   /** Nothing cancels what runs in it. */
   readonly #calls: CancellationScope;
-  #delays = 0;
+  #delays: Delays;
+  #inFlight = 0;
 
   /** `onGranted`: tasks whose slots came with the end of a try; told before that end is pushed. */
   constructor(
@@ -53,24 +38,38 @@ export class Tries {
     this.#push = push;
     this.#onGranted = onGranted;
     this.#calls = calls;
+    this.#delays = new Delays(push);
+  }
+
+  /** Activities whose ends have not been pushed yet. */
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  get delays(): CarriedDelays {
+    return this.#delays.carried;
   }
 
   within(bodies: CancellationScope): void {
     this.#bodies = bodies;
-    this.#delays = 0;
+    this.#delays = new Delays(this.#push);
   }
 
-  /** `givenOf`: where the inputs of a cell come from, as the run stands now, and how its try goes on. */
+  /** `givenOf`: what a try is given as the run stands now. */
   start(tries: readonly StartEffect[], givenOf: (at: StartEffect) => Given): void {
+    this.#inFlight += tries.length;
     for (const at of tries) {
       const { task, index, try: number } = at;
-      this.#within(task, () => this.#runTask(at, givenOf(at))).then(
+      const ended = (outcome: Extract<RunEvent, { kind: "ended" }>["outcome"]): void => {
+        this.#inFlight -= 1;
+        this.#push({ kind: "ended", task, index, try: number, outcome });
+      };
+      this.#within(task, () => runTry(this.#info, tryTaskOf(this.#plan, task), at, givenOf(at))).then(
         ({ outcome, granted }) => {
           this.#onGranted(granted);
-          this.#push({ kind: "ended", task, index, try: number, outcome });
+          ended(outcome);
         },
-        (error: unknown) =>
-          this.#push({ kind: "ended", task, index, try: number, outcome: outcomeOfFailure(error) }),
+        (error: unknown) => ended(outcomeOfFailure(error)),
       );
     }
   }
@@ -86,57 +85,27 @@ export class Tries {
   }
 
   wait({ task, index, try: number, delayMs }: WaitEffect): void {
-    this.#delays += 1;
-    this.#within(task, () => sleep(delayMs)).then(
-      () => {
-        this.#delays -= 1;
-        this.#push({ kind: "due", task, index, try: number });
-      },
-      () => undefined,
-    );
+    this.#delay(delayMs, { kind: "due", task, index, try: number });
   }
 
   /** Something that happens to the run after a while, unless it is over or stopped by then. */
   rest(delayMs: number, event: RunEvent): void {
-    this.#delays += 1;
-    sleep(delayMs).then(
-      () => {
-        this.#delays -= 1;
-        this.#push(event);
-      },
-      () => undefined,
+    this.#delay(delayMs, event);
+  }
+
+  /** What waited in the execution before. */
+  goOn(delays: CarriedDelays): void {
+    for (const { delayMs, event } of restOf(delays)) this.#delay(delayMs, event);
+  }
+
+  #delay(delayMs: number, event: RunEvent): void {
+    this.#delays.begin(delayMs, event, (work) =>
+      event.kind === "due" ? this.#within(event.task, work) : work(),
     );
   }
 
   /** Nothing that still waits may outlive the run. */
   end(): void {
-    if (this.#delays > 0) this.#bodies?.cancel();
-  }
-
-  #runTask({ task: position, index, try: number }: StartEffect, given: Given): Promise<TaskResult> {
-    const task = this.#plan.tasks[position]!;
-    const name = index < 0 ? task.id : `${task.id}[${index}]`;
-    const options: ActivityOptions = {
-      activityId: `${name}.${number}`,
-      taskQueue: taskQueueOf(this.#info.taskQueue, task.queue),
-      heartbeatTimeout: this.#info.lostAfterMs,
-      // A try is an activity with one attempt: the run numbers, delays and records tries itself.
-      retry: { maximumAttempts: 1 },
-      cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-      summary: number === 1 ? name : `${name} try ${number}`,
-    };
-    return runTask.executeWithOptions(options, [
-      {
-        info: this.#info,
-        taskId: task.id,
-        mapIndex: index,
-        try: number,
-        maxTries: task.retries + 1,
-        ...given,
-        ...askedOf(this.#plan, position),
-        executionTimeoutMs: task.executionTimeoutMs,
-        isolation: task.isolation,
-      },
-    ]);
+    if (this.#delays.any) this.#bodies?.cancel();
   }
 }

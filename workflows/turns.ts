@@ -6,23 +6,26 @@ import type {
   Grant,
   ReopenInput,
   RunInfo,
-  RunTaskInput,
   SlotRequest,
   StopInput,
 } from "../activities/types.ts";
 import { inputsOf } from "../core/inputs.ts";
+import { pack } from "../core/packed.ts";
 import type { RunPlan } from "../core/plan.ts";
-import type { RunCell } from "../core/cells.ts";
-import type { AtTry, CommandAnswer, Effect, RecordEffect, RunEvent, RunProgress } from "../core/progress.ts";
+import type { CommandAnswer, Effect, RecordEffect, RunEvent, RunProgress } from "../core/progress.ts";
 import { command } from "../core/run-command.ts";
 import { step } from "../core/run.ts";
-import type { TaskState } from "../core/states.ts";
-import { isBodyless } from "../core/waits.ts";
-import type { WokenMessage } from "./messages.ts";
+import { decisionOf, goingOn, grantOf, newest, requestOf, requestsOf, waitsOf } from "./asks.ts";
+import type { Carried } from "./carried.ts";
 import type { Inbox } from "./inbox.ts";
 import type { AskedCommand } from "./commands.ts";
+import type { PartWord, WokenMessage } from "./messages.ts";
 import { now } from "./now.ts";
-import { Tries } from "./tries.ts";
+import { pieceOf, ROWS } from "./pieces.ts";
+import { Parts } from "./parts.ts";
+import { Starts } from "./starts.ts";
+import { Tries, type StartEffect } from "./tries.ts";
+import { isTurnOverDue } from "./turn-over.ts";
 
 /** A run as it opens: its plan, and where it stands. */
 export interface OpenRun {
@@ -34,6 +37,8 @@ export interface OpenRun {
   readonly grants: readonly Grant[];
   /** It is over, and written down so. */
   readonly isClosed: boolean;
+  /** What the execution before hands over, where there was one. */
+  readonly carried?: Carried;
 }
 
 /**
@@ -41,9 +46,6 @@ export interface OpenRun {
  * at the most) they stay far below the 2 MB of an activity's input, which they become when the database is away.
  */
 const PENDING_LIMIT = 200;
-
-/** Tries of a run in flight: Temporal refuses a workflow more than 2,000 activities. The others have their slots and wait. */
-const IN_FLIGHT = 1_000;
 
 /** What is to be done outside. */
 interface Wanted {
@@ -64,11 +66,12 @@ export class Turns {
   readonly #info: RunInfo;
   readonly #inbox: Inbox;
   readonly #tries: Tries;
+  readonly #parts: Parts;
+  /** Of the execution before; null: it has gone on from there. */
+  #carried: Carried | null;
   /** Tasks that have their slots before the run asks: only what came with a try's own end counts. */
   readonly #ahead = new Set<number>();
-  /** Granted, and not begun yet. */
-  readonly #starts: StartEffect[] = [];
-  #inFlight = 0;
+  readonly #starts: Starts;
   #pending: Decision[] = [];
   #wanted: Wanted = nothing();
   #progress: RunProgress;
@@ -78,7 +81,7 @@ export class Turns {
 
   constructor(
     run: number,
-    { plan, info, progress, effects, grants, isClosed }: OpenRun,
+    { plan, info, progress, effects, grants, isClosed, carried }: OpenRun,
     inbox: Inbox,
     calls: CancellationScope,
   ) {
@@ -87,8 +90,12 @@ export class Turns {
     this.#info = info;
     this.#progress = progress;
     this.#row = isClosed ? "closed" : "open";
+    this.#carried = carried ?? null;
+    if (carried !== undefined) {
+      for (const task of carried.ahead) this.#ahead.add(task);
+    }
     // It had begun: what it asked for may be forgotten, and asking again is harmless.
-    if (!isClosed && effects.length === 0) {
+    else if (!isClosed && effects.length === 0) {
       this.#wanted.requests.push(...requestsOf(plan, progress));
       this.#wanted.waits.push(...waitsOf(plan, progress));
     }
@@ -97,15 +104,23 @@ export class Turns {
       if (effect.kind === "record") this.#pending.push(decisionOf(plan, effect));
       if (effect.kind === "defer") this.#wanted.waits.push(grantOf(plan, effect));
     }
-    this.#tries = new Tries(
-      plan,
-      info,
-      (event) => inbox.push(event),
-      (taskIds) => {
-        for (const taskId of taskIds) this.#ahead.add(plan.positions.get(taskId)!);
-      },
-      calls,
-    );
+    const push = (event: RunEvent): void => inbox.push(event);
+    const onGranted = (taskIds: readonly string[]): void => {
+      for (const taskId of taskIds) this.#ahead.add(plan.positions.get(taskId)!);
+    };
+    this.#tries = new Tries(plan, info, push, onGranted, calls);
+    const on = {
+      push,
+      granted: onGranted,
+      again: (starts: readonly StartEffect[]) => this.#starts.again(starts),
+      wake: () => inbox.wake(),
+    };
+    this.#parts = new Parts(plan, info, on, calls, carried?.parts);
+    this.#starts = new Starts(plan, info, this.#tries, this.#parts, (at) => ({
+      inputs: inputsOf(plan, this.#progress, at.task, at.index),
+      ...goingOn(this.#progress, at),
+    }));
+    this.#starts.goOn(carried?.starts ?? []);
     this.granted(grants);
   }
 
@@ -123,13 +138,27 @@ export class Turns {
 
   /** There is something to do though the inbox may be empty. */
   get mustGoOn(): boolean {
+    return this.#isPlaced || this.#mustWrite || this.#parts.isDue;
+  }
+
+  get #isPlaced(): boolean {
     return this.#row === "waiting" && this.#placed;
+  }
+
+  /** More is to be written down than one call takes. */
+  get #mustWrite(): boolean {
+    if (this.#row !== "open") return false;
+    if (!this.running) return this.#pending.length > this.#piece;
+    const { mustSettle, requests, waits } = this.#wanted;
+    return mustSettle || requests.length > 0 || waits.length > 0;
   }
 
   /** The scope in which its tries and delays begin from now on. */
   within(bodies: CancellationScope): void {
     this.#tries.within(bodies);
-    if (this.#row === "open") this.#startClock();
+    if (this.#carried !== null) this.#tries.goOn(this.#carried.delays);
+    else if (this.#row === "open") this.#startClock();
+    this.#carried = null;
   }
 
   /** Of the run's time-out: waiting for its place does not count. */
@@ -168,6 +197,11 @@ export class Turns {
     }
   }
 
+  /** A part of it has something to tell. */
+  heard(word: PartWord): void {
+    this.#parts.heard(word);
+  }
+
   /** Takes what is in the inbox; answers what must be written down now, or null. */
   take(): AdvanceInput | null {
     const wanted = this.#wanted;
@@ -178,34 +212,76 @@ export class Turns {
       this.#progress = progress;
       // The account book holds a slot for a try that has ended: it has lost that end, and is told at once.
       if (event.kind === "granted" && effects.length === 0) wanted.mustSettle ||= this.#pending.length > 0;
-      if (event.kind === "ended") this.#inFlight -= 1;
       for (const effect of effects) this.#perform(effect, wanted, events);
       // Whoever ended the wait says so until it is written down that the run knows.
       if (event.kind === "woken") wanted.mustSettle ||= this.#pending.length > 0;
     }
     if (wanted.stop) {
       wanted.stop = false;
-      // What was about to begin ends at once, as cancelled.
-      this.#start(this.#starts.length);
-      this.#tries.stop();
-    } else this.#start(IN_FLIGHT - this.#inFlight);
-    if (!this.running || this.#row !== "open") return null;
-    const { requests, waits, mustSettle } = wanted;
-    const isNothing = requests.length === 0 && waits.length === 0 && !mustSettle;
-    if (isNothing && this.#pending.length < PENDING_LIMIT) return null;
-    this.#wanted = nothing();
+      this.#starts.stop();
+    }
+    this.#starts.begin();
+    this.#parts.note();
+    const isMuch = this.running && this.#row === "open" && this.#pending.length >= PENDING_LIMIT;
+    return this.#mustWrite || isMuch ? this.#write() : null;
+  }
+
+  /** Decisions first, as many as one call takes, then requests: a decision takes back what was asked for before it. */
+  #write(): AdvanceInput {
+    const decisions = this.#takePending();
+    const isLast = this.#pending.length === 0;
+    if (isLast) this.#wanted.mustSettle = false;
+    if (!isLast || !this.running) return { run: this.run, decisions, requests: [] };
+    const requests = newest(this.#wanted.requests);
+    const { waits } = this.#wanted;
+    this.#wanted.requests = requests.slice(ROWS);
+    this.#wanted.waits = waits.slice(ROWS);
     return {
       run: this.run,
-      decisions: this.#takePending(),
-      requests: newest(requests),
-      ...(waits.length > 0 && { waits: { info: this.#info, tries: waits } }),
+      decisions,
+      requests: requests.slice(0, ROWS),
+      ...(waits.length > 0 && { waits: { info: this.#info, tries: waits.slice(0, ROWS) } }),
     };
   }
 
   #takePending(): Decision[] {
-    const decisions = this.#pending;
-    this.#pending = [];
-    return decisions;
+    return this.#pending.splice(0, this.#piece);
+  }
+
+  get #piece(): number {
+    return pieceOf(this.#pending, ({ ended }) => ended?.outcome ?? null);
+  }
+
+  /**
+   * Nothing is under way that the end of this execution would lose: no try, no call, nothing to look at or to ask for. What
+   * only waits goes over.
+   */
+  get isAtTurn(): boolean {
+    return (
+      this.running &&
+      this.#row === "open" &&
+      isTurnOverDue(this.#info) &&
+      this.#tries.inFlight === 0 &&
+      !this.#parts.isCalling &&
+      this.#inbox.isEmpty
+    );
+  }
+
+  /** What must be written down before the run goes on in a new execution; null: nothing. */
+  lastWords(): AdvanceInput | null {
+    return this.#pending.length === 0 ? null : this.#write();
+  }
+
+  carried(cancelled: boolean): Carried {
+    return {
+      info: this.#info,
+      progress: pack(this.#progress),
+      starts: this.#starts.carried,
+      ahead: [...this.#ahead],
+      delays: this.#tries.delays,
+      parts: this.#parts.carried,
+      cancelled,
+    };
   }
 
   /** Tries that are to stop by hand, once; or null. */
@@ -225,7 +301,7 @@ export class Turns {
       this.#progress = done.progress;
       for (const effect of done.effects) this.#perform(effect, this.#wanted, []);
       if (this.#row === "closed") {
-        const input = { run: this.run, decisions: this.#takePending(), progress: done.progress };
+        const input = { run: this.run, decisions: this.#takePending(), progress: pack(done.progress) };
         return { input, answer: done.answer };
       }
       asked.answer(done.answer);
@@ -241,38 +317,30 @@ export class Turns {
 
   /** True once: it was told that it has its place, and goes on. */
   isPlacedNow(): boolean {
-    if (!this.mustGoOn) return false;
+    if (!this.#isPlaced) return false;
     this.#row = "open";
     this.#startClock();
     return true;
   }
 
-  #start(room: number): void {
-    const starts = this.#starts.splice(0, room);
-    if (starts.length === 0) return;
-    this.#inFlight += starts.length;
-    this.#tries.start(starts, (at) => ({
-      inputs: inputsOf(this.#plan, this.#progress, at.task, at.index),
-      ...goingOn(this.#progress, at),
-    }));
-  }
-
   /** The run's last words; nothing of it waits any more. */
   close(): CloseInput {
     this.#tries.end();
+    this.#parts.end();
     this.#ahead.clear();
+    const decisions = this.#takePending();
     this.#wanted = nothing();
     this.#row = "closed";
     this.#placed = false;
     const { state, ending } = this.#progress;
     const reason = ending?.reason ?? null;
-    return { run: this.run, decisions: this.#takePending(), state, reason, progress: this.#progress };
+    return { run: this.run, decisions, state, reason, progress: pack(this.#progress) };
   }
 
   #perform(effect: Effect, wanted: Wanted, events: RunEvent[]): void {
     switch (effect.kind) {
       case "start":
-        this.#starts.push(effect);
+        this.#starts.add(effect);
         return;
       case "defer":
         wanted.waits.push(grantOf(this.#plan, effect));
@@ -313,8 +381,6 @@ export class Turns {
   }
 }
 
-type StartEffect = Extract<Effect, { kind: "start" }>;
-
 /**
  * The worker wrote these itself when the try ended, before Temporal knew of it: the run repeats them with its next
  * decision and need not wake the database for them alone.
@@ -323,67 +389,4 @@ function isKnownAlready(effect: RecordEffect): boolean {
   return effect.ended !== null && (effect.state === "success" || effect.state === "skipped");
 }
 
-/** Of several tries of one cell the last: a command may have taken back those before it. */
-function newest(requests: readonly SlotRequest[]): readonly SlotRequest[] {
-  if (requests.length < 2) return requests;
-  const byCell = new Map(requests.map((request) => [`${request.taskId} ${request.mapIndex}`, request]));
-  return byCell.size === requests.length ? requests : [...byCell.values()];
-}
-
 const nothing = (): Wanted => ({ requests: [], waits: [], stops: [], stop: false, mustSettle: false });
-
-const grantOf = (plan: RunPlan, { task, index, try: number }: AtTry): Grant => ({
-  taskId: plan.tasks[task]!.id,
-  mapIndex: index,
-  try: number,
-});
-
-/** Of all cells that are queued. */
-const requestsOf = (plan: RunPlan, progress: RunProgress): SlotRequest[] =>
-  cellsIn(progress, "queued").map((at) => requestOf(plan, at));
-
-/** Of all cells that wait without a body. */
-const waitsOf = (plan: RunPlan, progress: RunProgress): Grant[] =>
-  cellsIn(progress, "deferred")
-    .filter(({ task }) => isBodyless(plan.tasks[task]!.wait))
-    .map((at) => grantOf(plan, at));
-
-function cellsIn(progress: RunProgress, wanted: TaskState): AtTry[] {
-  return progress.tasks.flatMap(({ own, instances, count }, task) => {
-    const cells: (readonly [number, RunCell])[] =
-      count === null ? [[-1, own]] : (instances ?? []).slice(0, count).map((cell, index) => [index, cell]);
-    return cells.flatMap(([index, { state, try: number }]) =>
-      state === wanted ? [{ task, index, try: number }] : [],
-    );
-  });
-}
-
-/** Of a try: how long its sensor may wait, and after which wait it goes on. */
-function goingOn(
-  progress: RunProgress,
-  { task, index }: StartEffect,
-): Pick<RunTaskInput, "waitBy" | "resumed"> {
-  const { own, instances } = progress.tasks[task]!;
-  const { waitBy, waits, resume } = index < 0 ? own : instances![index]!;
-  return {
-    ...(waitBy !== undefined && { waitBy }),
-    ...(resume !== undefined && waits !== undefined && { resumed: { wait: waits, by: resume.by } }),
-  };
-}
-
-function requestOf(plan: RunPlan, effect: AtTry): SlotRequest {
-  const task = plan.tasks[effect.task]!;
-  return {
-    taskId: task.id,
-    mapIndex: effect.index,
-    try: effect.try,
-    pool: task.pool,
-    slots: task.poolSlots,
-    priority: task.priorityWeight,
-  };
-}
-
-function decisionOf(plan: RunPlan, effect: RecordEffect): Decision {
-  const { seq, task, index, state, ended } = effect;
-  return { seq, taskId: plan.tasks[task]!.id, mapIndex: index, try: effect.try, state, ended };
-}

@@ -70,6 +70,7 @@ async function realClient(dagId: string) {
     temporal,
     taskQueue: "q",
     lostAfterMs: 15_000,
+    turnOverEvents: 10_000,
     eager: false,
     onError: (error) => void errors.push(error),
   });

@@ -52,7 +52,15 @@ describe("B3: triggers on the whole product", () => {
       const errors: string[] = [];
       const onError = (_error: Error, what: string) => void errors.push(what);
       const { taskQueue, lostAfterMs } = config;
-      const starter = new RunStarter({ pool, temporal, taskQueue, lostAfterMs, eager: false, onError });
+      const starter = new RunStarter({
+        pool,
+        temporal,
+        taskQueue,
+        lostAfterMs,
+        turnOverEvents: 10_000,
+        eager: false,
+        onError,
+      });
       const client = createClient({ pool, starter, clock: Date.now, onError });
       wire.cut();
       const askedAt = Date.now();

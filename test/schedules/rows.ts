@@ -59,6 +59,7 @@ export function fakeTemporal(): FakeTemporal {
         temporal,
         taskQueue: "q",
         lostAfterMs: 15_000,
+        turnOverEvents: 10_000,
         eager: false,
         onError: () => undefined,
       }),

@@ -113,6 +113,7 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
     temporal,
     taskQueue: config.taskQueue,
     lostAfterMs: config.lostAfterMs,
+    turnOverEvents: config.turnOverEvents,
     eager: false,
     onError: () => undefined,
   });
