@@ -349,6 +349,7 @@ export class Turns {
         // By the database too: a worker hears of Temporal's cancel only with its next heartbeat.
         if (this.#progress.ending !== null) wanted.stop = true;
         wanted.stops.push(grantOf(this.#plan, effect));
+        this.#tries.stopOne(effect);
         return;
       case "wait":
         this.#tries.wait(effect);
