@@ -18,6 +18,8 @@ export default defineConfig({
     globalSetup: ["test/support/global-setup.ts"],
     testTimeout: full ? 900_000 : 60_000,
     hookTimeout: 120_000,
+    // What is waited for may be late on a crowded machine: as long as a page is given.
+    expect: { poll: { timeout: 10_000 } },
     // Real servers, threads and browsers: two files at a time are what two cores bear.
     maxWorkers: 2,
     pool: "forks",

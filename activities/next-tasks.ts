@@ -1,4 +1,5 @@
 import { poolAccount } from "../core/ids.ts";
+import { isBodyless } from "../core/waits.ts";
 import type { NextRow } from "../db/tries.ts";
 import type { LoadedVersion } from "../db/versions.ts";
 
@@ -17,6 +18,7 @@ export function nextTasks(version: LoadedVersion, run: number, taskId: string): 
   for (const down of version.plan.downstream[position]!) {
     const task = tasks[down]!;
     if (task.triggerRule !== "all_success" || task.upstream.length > WIDEST) continue;
+    if (isBodyless(task.wait)) continue;
     if (task.map !== undefined || task.teardown !== undefined || circuits.has(down)) continue;
     if (task.upstream.some((up) => tasks[up]!.map !== undefined || tasks[up]!.decides !== undefined))
       continue;

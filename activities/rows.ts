@@ -47,6 +47,7 @@ export function errorOf(outcome: TryOutcome): unknown {
     case "requeued":
       return { code: outcome.kind, message: outcome.message };
     case "success":
+    case "deferred":
       return null;
   }
 }

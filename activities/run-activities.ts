@@ -7,6 +7,9 @@ import { advance, type RecordRow, type RequestRow } from "../db/pools/advance.ts
 import { pauseFailing } from "../db/dag-rows.ts";
 import { closeRuns, openRun, reopenRun, runsStarted, stopTries, type CloseRun } from "../db/runs.ts";
 import { Batcher } from "../core/batcher.ts";
+import type { NewWait } from "../db/waits.ts";
+import type { Confs } from "./confs.ts";
+import { newWait } from "./new-waits.ts";
 import { recordRow, requestRow } from "./rows.ts";
 import type { AdvanceInput, Grant, RunActivities } from "./types.ts";
 import type { Versions } from "../db/versions.ts";
@@ -14,8 +17,11 @@ import type { Versions } from "../db/versions.ts";
 export interface RunActivitiesDeps extends OpeningSettings {
   readonly pool: pg.Pool;
   readonly versions: Versions;
+  readonly confs: Confs;
   /** A pass of the allocator is wanted. */
   readonly wantPass: () => void;
+  /** Waits have ended whose runs are to be told. */
+  readonly wantTelling: () => void;
 }
 
 /** Of runs that end within so long of each other, the later ones share a statement. */
@@ -35,6 +41,7 @@ interface Advance {
   readonly run: number;
   readonly records: readonly RecordRow[];
   readonly requests: readonly RequestRow[];
+  readonly waits: readonly NewWait[];
 }
 
 /** A call that Temporal gave up and its repeat may lie in one batch. */
@@ -49,7 +56,9 @@ export function createRunActivities(deps: RunActivitiesDeps): RunActivities {
         batch.map((item) => item.run),
         batch.flatMap((item) => item.records),
         batch.flatMap((item) => item.requests),
+        batch.flatMap((item) => item.waits),
       );
+      if (answer.woken) deps.wantTelling();
       if (answer.undecided) deps.wantPass();
       const byRun = new Map<number, Grant[]>(batch.map((item) => [item.run, []]));
       for (const grant of answer.grants) {
@@ -83,7 +92,12 @@ export function createRunActivities(deps: RunActivitiesDeps): RunActivities {
       const grants: Grant[] = [];
       for (let from = 0; from < requests.length; from += REQUESTS)
         grants.push(
-          ...(await batcher.add({ run, records: [], requests: requests.slice(from, from + REQUESTS) })),
+          ...(await batcher.add({
+            run,
+            records: [],
+            requests: requests.slice(from, from + REQUESTS),
+            waits: [],
+          })),
         );
       const facts = {
         dagId: row.dag_id,
@@ -114,6 +128,7 @@ export function createRunActivities(deps: RunActivitiesDeps): RunActivities {
         run: input.run,
         records: input.decisions.map((decision) => recordRow(input.run, decision)),
         requests: input.requests.map((request) => requestRow(input.run, request)),
+        waits: input.waits === undefined ? [] : await waitsOf(deps, input.waits),
       });
     },
 
@@ -141,4 +156,13 @@ export function createRunActivities(deps: RunActivitiesDeps): RunActivities {
       );
     },
   };
+}
+
+async function waitsOf(
+  { versions, confs }: RunActivitiesDeps,
+  { info, tries }: NonNullable<AdvanceInput["waits"]>,
+): Promise<NewWait[]> {
+  const version = await versions.load(info.version);
+  const conf = info.conf ?? (await confs.of(info.run));
+  return tries.map((one) => newWait(version, info, conf, one));
 }

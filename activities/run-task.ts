@@ -4,7 +4,9 @@ import type { BodyContext, BodyOutcome, LogLine } from "../core/body.ts";
 import { storeOutput, type NextRow } from "../db/tries.ts";
 import type { LogKey, LogStore } from "../platform/logs/store.ts";
 import { runBody } from "./body-run.ts";
+import { boundsOf, byItsWait } from "./bounds.ts";
 import type { Confs } from "./confs.ts";
+import { beginWait, resumedWith, type DeferringDeps } from "./deferring.ts";
 import type { LargeValues } from "./large-values.ts";
 import { nextTasks } from "./next-tasks.ts";
 import { untilThere } from "./patience.ts";
@@ -13,12 +15,11 @@ import type { Runner } from "./runner/types.ts";
 import { assemble, isRead } from "./try-inputs.ts";
 import type { TryRecords } from "./try-records.ts";
 import type { Stops } from "./stops.ts";
-import type { RunTaskInput, TaskActivities, TaskResult } from "./types.ts";
+import type { RunInfo, RunTaskInput, TaskActivities, TaskResult } from "./types.ts";
 import type { Versions } from "../db/versions.ts";
 
-export interface TaskActivitiesDeps {
+export interface TaskActivitiesDeps extends DeferringDeps {
   readonly pool: pg.Pool;
-  readonly versions: Versions;
   readonly confs: Confs;
   readonly records: TryRecords;
   readonly runner: Runner;
@@ -43,8 +44,9 @@ export function createTaskActivities(deps: TaskActivitiesDeps): TaskActivities {
       const key = { run: input.info.run, task_id: input.taskId, map_index: input.mapIndex, try: input.try };
       const watched = deps.stops.watch(key, Context.current().cancellationSignal);
       const cancellationSignal = watched.signal;
-      const logKey = logKeyOf(input);
+      const logKey = logKeyOf(input.info, input);
       let logged = false;
+      const bounds = boundsOf(input);
       try {
         const started = deps.records.started({
           ...key,
@@ -60,16 +62,17 @@ export function createTaskActivities(deps: TaskActivitiesDeps): TaskActivities {
         const there = async <T>(call: () => Promise<T>): Promise<T> =>
           await untilThere(cancellationSignal, call);
         const conf = input.info.conf ?? (await there(async () => await deps.confs.of(input.info.run)));
-        const { outcome, stored } = await runBody(
+        const more = await there(async () => await resumedWith(deps, key, input));
+        const ended = await runBody(
           deps,
           {
             bundleHash: input.info.bundleHash,
             loadBundle: async (hash) => await there(async () => await deps.versions.bundle(hash)),
-            context: contextOf(input, conf),
+            context: { ...contextOf(input.info, input, conf), ...more },
             inputs,
             refs: input.inputs,
             ...(input.asked !== undefined && { asked: input.asked }),
-            executionTimeoutMs: input.executionTimeoutMs,
+            executionTimeoutMs: bounds.limitMs,
             isolation: input.isolation,
           },
           cancellationSignal,
@@ -78,12 +81,19 @@ export function createTaskActivities(deps: TaskActivitiesDeps): TaskActivities {
             deps.logs.append(logKey, [line]);
           },
         );
+        const { stored } = ended;
+        const outcome = byItsWait(ended.outcome, input.waitBy);
         // A silent success leaves no log: the record says it all, and a file per try is dear.
-        if (logged || outcome.kind !== "success") deps.logs.append(logKey, [closingLine(outcome)]);
+        if (logged || (outcome.kind !== "success" && outcome.kind !== "deferred"))
+          deps.logs.append(logKey, [closingLine(outcome)]);
         const large = isLarge(outcome);
         if (large || stored !== null) {
           await started;
           await there(async () => await storeOutput(deps.pool, key, outputOf(outcome), stored));
+        }
+        if (outcome.kind === "deferred") {
+          await started;
+          await there(async () => await beginWait(deps, key, input, outcome.deferral, bounds.tryBy));
         }
         const next = outcome.kind === "success" ? await nextOf(deps.versions, input) : [];
         const row = {
@@ -124,36 +134,36 @@ function beat(lostAfterMs: number): () => void {
   return () => clearInterval(timer);
 }
 
-function contextOf(input: RunTaskInput, conf: BodyContext["conf"]): BodyContext {
-  const {
+export type TryName = Pick<RunTaskInput, "taskId" | "mapIndex" | "try" | "maxTries">;
+
+export function contextOf(
+  {
     version: _version,
     bundleHash: _hash,
     lostAfterMs: _lost,
     taskQueue: _queue,
     turnOverEvents: _events,
     ...info
-  } = input.info;
-  return {
-    ...info,
-    conf,
-    taskId: input.taskId,
-    mapIndex: input.mapIndex,
-    try: input.try,
-    maxTries: input.maxTries,
-  };
+  }: RunInfo,
+  { taskId, mapIndex, try: number, maxTries }: TryName,
+  conf: BodyContext["conf"],
+): BodyContext {
+  return { ...info, conf, taskId, mapIndex, try: number, maxTries };
 }
 
-function logKeyOf(input: RunTaskInput): LogKey {
-  const { dagId, runId } = input.info;
-  return { dagId, runId, taskId: input.taskId, mapIndex: input.mapIndex, try: input.try };
+export function logKeyOf(
+  { dagId, runId }: RunInfo,
+  { taskId, mapIndex, try: number }: Omit<TryName, "maxTries">,
+): LogKey {
+  return { dagId, runId, taskId, mapIndex, try: number };
 }
 
-function isLarge(outcome: BodyOutcome): boolean {
+export function isLarge(outcome: BodyOutcome): boolean {
   if (outcome.kind !== "success" || outcome.output === undefined) return false;
   return Buffer.byteLength(JSON.stringify(outcome.output)) > INLINE_OUTPUT_BYTES;
 }
 
-function closingLine(outcome: BodyOutcome): LogLine {
+export function closingLine(outcome: BodyOutcome): LogLine {
   const at = Date.now();
   switch (outcome.kind) {
     case "success":
@@ -165,6 +175,8 @@ function closingLine(outcome: BodyOutcome): LogLine {
         level: "error",
         text: outcome.error.stack ?? `${outcome.error.code}: ${outcome.error.message}`,
       };
+    case "deferred":
+      return { at, level: "info", text: "the try waits" };
     case "skipped":
     case "cancelled":
     case "requeued":

@@ -71,6 +71,8 @@ export interface AdvanceInput {
   readonly run: number;
   readonly decisions: readonly Decision[];
   readonly requests: readonly SlotRequest[];
+  /** Tries without a body that begin to wait; left out: none. */
+  readonly waits?: { readonly info: RunInfo; readonly tries: readonly Grant[] };
 }
 
 export interface CloseInput {
@@ -104,6 +106,10 @@ export interface RunTaskInput {
   readonly asked?: AskedOfOutput;
   readonly executionTimeoutMs: number | null;
   readonly isolation: "shared" | "own";
+  /** Of a sensor: when its time-out is over, epoch ms. */
+  readonly waitBy?: number;
+  /** It goes on after its wait number `wait`; `by`: until its execution time-out, epoch ms. */
+  readonly resumed?: { readonly wait: number; readonly by: number | null };
 }
 
 /** Short: each is one statement. Run as local activities, then as ordinary ones when that fails. */

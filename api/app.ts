@@ -1,3 +1,4 @@
+import { cors } from "hono/cors";
 import { secureHeaders } from "hono/secure-headers";
 import { commandRoutes } from "./commands.ts";
 import { dagRoutes } from "./dags.ts";
@@ -5,9 +6,9 @@ import type { AppDeps } from "./deps.ts";
 import { onError, problem } from "./errors.ts";
 import { eventRoutes } from "./events.ts";
 import { gridRoutes } from "./grid.ts";
-import { bareHeaders, checkOrigin, endUnsent, limitBody, requireJson } from "./guard.ts";
+import { bareHeaders, checkOrigin, endUnsent, limitBody, requireJson, WAIT_ADDRESSES } from "./guard.ts";
 import { healthRoutes } from "./health.ts";
-import { answerOnce } from "./idempotency.ts";
+import { answerOnce, KEY_HEADER } from "./idempotency.ts";
 import { fileRoutes } from "./files.ts";
 import { importRoutes } from "./imports.ts";
 import { logStreamRoutes } from "./log-stream.ts";
@@ -19,6 +20,7 @@ import { newRoutes } from "./requests.ts";
 import { runRoutes } from "./runs.ts";
 import { tryRoutes } from "./tries.ts";
 import { versionRoutes } from "./versions.ts";
+import { waitRoutes } from "./waits.ts";
 import { whoAsks } from "./who.ts";
 
 export type { AppDeps } from "./deps.ts";
@@ -31,6 +33,7 @@ const apiRoutes = (deps: AppDeps) =>
     .route("/api/v1", gridRoutes(deps))
     .route("/api/v1", runRoutes(deps))
     .route("/api/v1", commandRoutes(deps))
+    .route("/api/v1", waitRoutes(deps))
     .route("/api/v1", tryRoutes(deps))
     .route("/api/v1", logStreamRoutes(deps))
     .route("/api/v1", eventRoutes(deps))
@@ -49,6 +52,7 @@ export function createApp(deps: AppDeps) {
   app.use(async (c, next) => (c.req.path.startsWith("/api/") ? next() : pageHeaders(c, next)));
   app.use("/api/*", endUnsent(), bareHeaders());
   app.use(checkOrigin(deps.allowedHosts));
+  app.use(WAIT_ADDRESSES, cors({ origin: "*", allowMethods: ["POST"], allowHeaders: FROM_PAGES }));
   app.use("/api/*", limitBody(), requireJson(), whoAsks(), answerOnce(deps.db));
   const routes = apiRoutes(deps);
   app.route("/", routes);
@@ -65,6 +69,9 @@ export function createApp(deps: AppDeps) {
   app.route("/", pageRoutes(deps.webFolder));
   return app;
 }
+
+/** What a page of another origin may send to the address of a wait. */
+const FROM_PAGES = ["Content-Type", KEY_HEADER];
 
 /** Only our own scripts, styles and connections; nobody may frame the page. */
 const HEADERS: Parameters<typeof secureHeaders>[0] = {

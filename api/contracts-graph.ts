@@ -26,6 +26,41 @@ const MappedOver = z
   })
   .openapi("MappedOver");
 
+const bounds = {
+  timeoutMs: z.number().nullable().openapi({ description: "null: for ever" }),
+  softFail: z.literal(true).optional().openapi({ description: "Skipped after its time-out" }),
+};
+
+/** What a task waits for without a slot. */
+const TaskWait = z
+  .discriminatedUnion("kind", [
+    z.object({ kind: z.literal("sensor"), everyMs: z.number(), ...bounds }),
+    z.object({
+      kind: z.literal("event"),
+      payload: z
+        .record(z.string(), z.unknown())
+        .nullable()
+        .openapi({ description: "JSON Schema of what it may be ended with; null: anything" }),
+      ...bounds,
+    }),
+    z.object({
+      kind: z.literal("until"),
+      delayMs: z.number().optional(),
+      time: z.string().optional(),
+      at: z.string().optional(),
+    }),
+    z.object({
+      kind: z.literal("run"),
+      dagId: z.string(),
+      taskId: z.string().nullable(),
+      beforeMs: z.number(),
+      logicalDate: z.string().optional(),
+      everyMs: z.number(),
+      ...bounds,
+    }),
+  ])
+  .openapi("TaskWait");
+
 /** A task of the graph with its options; its edges are in `Graph.edges`. */
 export const GraphTask = z
   .object({
@@ -63,6 +98,7 @@ export const GraphTask = z
       .array(z.string())
       .nullable()
       .openapi({ description: "Ids of the setups it belongs to; null: it is no teardown" }),
+    wait: TaskWait.optional().openapi({ description: "Left out: it waits for nothing but its upstream" }),
   })
   .openapi("GraphTask");
 export type GraphTask = z.infer<typeof GraphTask>;

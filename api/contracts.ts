@@ -159,15 +159,17 @@ export const Cell = z
 export type Cell = z.infer<typeof Cell>;
 
 /**
- * A request for slots that has not been granted, or a try that has its slots and that no worker has taken up for 6 s.
- * `taskId` null: the run itself waits to begin.
+ * A request for slots that has not been granted, a try that has its slots and that no worker has taken up for 6 s, or a
+ * task that waits without a slot (`slots` 0). `taskId` null: the run itself waits to begin.
  */
 export const Waiting = z
   .object({
     taskId: z.string().nullable(),
     mapIndex: z.int(),
     try: z.int(),
-    pool: z.string().nullable().openapi({ description: "null: it waits for the DAG's active runs" }),
+    pool: z.string().nullable().openapi({
+      description: "null: it waits for the DAG's active runs, or without a slot",
+    }),
     slots: z.int(),
     reason: z.string().nullable(),
     since: instant,
@@ -206,7 +208,7 @@ export const Try = z
   .openapi("Try");
 export type Try = z.infer<typeof Try>;
 
-/** `waiting` says why the next try has not begun; null: it does not wait. */
+/** `waiting` says why the next try has not begun, or what the last one waits for; null: it does not wait. */
 export const TryList = z
   .object({
     taskId: z.string(),

@@ -25,6 +25,8 @@ export interface AppDeps {
   readonly temporalWeb: TemporalWeb | null;
   /** Host names it answers to, beside localhost, 127.0.0.1 and ::1. */
   readonly allowedHosts: readonly string[];
+  /** Where others reach it, for addresses of waits; without it, where they are asked for. */
+  readonly publicUrl?: string | undefined;
   /** The built page, or null. */
   readonly webFolder: string | null;
   readonly version: string;

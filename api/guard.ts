@@ -7,6 +7,13 @@ const OWN_HOSTS = ["localhost", "127.0.0.1", "::1"];
 /** Bodies are small: conf is the largest part, and is copied into the run's row and history. */
 const BODY_LIMIT = 256 * 1024;
 
+/**
+ * The address of a wait is all that counts there: whoever has it may post to it, from a service or a page of any origin,
+ * and in whatever type their tool sends JSON.
+ */
+export const WAIT_ADDRESSES = "/api/v1/waits/:token";
+const isWaitAddress = (path: string): boolean => /^\/api\/v1\/waits\/[^/]+$/.test(path);
+
 export const changesState = (method: string): boolean => !["GET", "HEAD", "OPTIONS"].includes(method);
 
 /** `example.com:8080` → `example.com`, `[::1]:8080` → `::1`; null when it is no host. */
@@ -30,7 +37,7 @@ export function checkOrigin(allowedHosts: readonly string[]) {
       const detail = `host ${JSON.stringify(host)} is not one of this server's names: add it to the allowed hosts`;
       return problem(c, 403, "foreign_host", detail);
     }
-    if (changesState(c.req.method)) {
+    if (changesState(c.req.method) && !isWaitAddress(c.req.path)) {
       const origin = c.req.header("origin");
       const from = origin === undefined ? name : originHost(origin);
       const site = c.req.header("sec-fetch-site") ?? "same-origin";
@@ -53,6 +60,7 @@ function originHost(origin: string): string | null {
 /** A body must say that it is JSON: a foreign form cannot, without asking first. */
 export const requireJson = () =>
   createMiddleware(async (c, next) => {
+    if (isWaitAddress(c.req.path)) return next();
     const type = c.req.header("content-type") ?? "";
     const isJson = /^application\/json(?:\s*;|$)/i.test(type);
     // A server gives every POST a body, if only an empty one.

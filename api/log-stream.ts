@@ -6,6 +6,7 @@ import type { AppDeps, LogReader } from "./deps.ts";
 import { eventStream, type SentEvent } from "./live/event-stream.ts";
 import { LastEventId, LogQuery, newRoutes, TryPath } from "./requests.ts";
 import { findRun } from "./runs.ts";
+import { isUnderWay } from "./shape.ts";
 
 const followLog = createRoute({
   method: "get",
@@ -28,6 +29,8 @@ const followLog = createRoute({
 
 /** Lines come as soon as the worker has written them, which it does each 100 ms. */
 const REST_MS = 200;
+/** Of what waits, hours long maybe, nothing comes but the lines of a check. */
+const restMs = (state: TryState | null): number => (state === "deferred" ? STATE_MS : REST_MS);
 /** A piece of this length has more behind it. */
 const WHOLE_PIECE = 512 * 1024;
 /** How often a try whose log is silent is asked for its state. */
@@ -61,7 +64,7 @@ async function* pieces(
   let offset = from;
   let state: TryState | null = "running";
   for (let askedAt = 0, isFirst = true; !signal.aborted; isFirst = false) {
-    if (state === "running" && performance.now() - askedAt >= STATE_MS) {
+    if (state !== null && isUnderWay(state) && performance.now() - askedAt >= STATE_MS) {
       state = await stateOf();
       askedAt = performance.now();
     }
@@ -69,11 +72,11 @@ async function* pieces(
     const piece = await read(offset);
     offset = Math.max(offset, piece.nextOffset);
     if (isFirst || piece.text !== "") yield { event: "log", id: String(offset), data: { text: piece.text } };
-    else if (piece.done && state !== "running") {
+    else if (piece.done && (state === null || !isUnderWay(state))) {
       yield { event: "done", id: String(offset), data: { state } };
       return;
     }
-    if (piece.text.length < WHOLE_PIECE) await rest(isFirst ? 0 : REST_MS, signal);
+    if (piece.text.length < WHOLE_PIECE) await rest(isFirst ? 0 : restMs(state), signal);
   }
 }
 

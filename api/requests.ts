@@ -3,9 +3,11 @@ import { OpenAPIHono, z } from "@hono/zod-openapi";
 import { Refused } from "../core/errors.ts";
 import { ID_RULE, isId, parseRunId } from "../core/ids.ts";
 import { RUN_STATES, RUN_TYPES } from "../core/states.ts";
+import { WAIT_KINDS } from "../core/why-deferred.ts";
 import { isStorable } from "../db/json.ts";
 import { DAG_SORTS, type DagKey, type DagSort } from "../db/read/dags.ts";
 import type { RunKey } from "../db/read/runs.ts";
+import type { WaitPageKey, WaitRow } from "../db/read/waits.ts";
 import type { ApiEnv } from "./deps.ts";
 import { inWords } from "./issue-words.ts";
 
@@ -92,6 +94,12 @@ const types = z
   .transform((text) => text.split(","))
   .pipe(z.array(type))
   .openapi({ type: "string", description: `One or more of ${RUN_TYPES.join(", ")}, with commas between` });
+
+const kinds = z
+  .string()
+  .transform((text) => text.split(","))
+  .pipe(z.array(z.enum(WAIT_KINDS)))
+  .openapi({ type: "string", description: `One or more of ${WAIT_KINDS.join(", ")}, with commas between` });
 
 export const DagPath = z.object({ dagId: id("dag") });
 export const RunPath = DagPath.extend({ runId });
@@ -198,6 +206,36 @@ const mapIndex = whole(-1, 1_000_000_000).default(-1);
 export const TriesQuery = z.strictObject({ mapIndex });
 export const LogQuery = z.strictObject({ mapIndex, offset: whole(0, Number.MAX_SAFE_INTEGER).default(0) });
 
+/** Pages of waits end at `<run>.<map index>.<try>.<wait>.<task>`. */
+export const waitKeyOf = (row: WaitRow): string =>
+  [row.run, row.map_index, row.try, row.wait, row.task_id].join(".");
+
+const waitKey = z
+  .string()
+  .regex(/^\d{1,16}\.(?:-1|\d{1,9})\.\d{1,9}\.\d{1,9}\../, "expected the key of a wait, as a list gave it")
+  .transform((text): WaitPageKey => {
+    const [run, mapIndex, number, wait, ...task] = text.split(".");
+    return {
+      run: Number(run),
+      mapIndex: Number(mapIndex),
+      try: Number(number),
+      wait: Number(wait),
+      taskId: task.join("."),
+    };
+  })
+  .refine(({ taskId, run }) => isId(taskId) && Number.isSafeInteger(run), "no such task")
+  .openapi({ type: "string", description: "The key that the page before ended with" });
+
+export const RunWaitsQuery = z.strictObject({ limit: limit(100), after: waitKey.optional() });
+export const WaitsQuery = RunWaitsQuery.extend({
+  dagId: id("dag").optional(),
+  taskId: id("task").optional(),
+  kind: kinds.optional(),
+});
+export const WaitAddressPath = z.object({
+  token: z.string().max(2000).openapi({ description: "What the wait's address ends with" }),
+});
+
 export const VersionsQuery = z.strictObject({ limit: limit(100), before: version.optional() });
 export const FilesQuery = z.strictObject({
   search: z.string().max(200).optional().openapi({ description: "Part of a file's path or of a DAG's id" }),
@@ -209,10 +247,10 @@ export const FilesQuery = z.strictObject({
 const text = z.string().max(2000).refine(isStorable, "holds characters that cannot be stored");
 
 /** Why Postgres would not hold it to the letter: a NUL, half of a surrogate pair, a number that JSON writes as null. */
-function whyNotStorable(conf: object): string | null {
+export function whyNotStorable(json: unknown): string | null {
   try {
-    if (!isStorable(conf)) return "holds characters that cannot be stored";
-    JSON.stringify(conf, (_key, value: unknown) => {
+    if (!isStorable(json)) return "holds characters that cannot be stored";
+    JSON.stringify(json, (_key, value: unknown) => {
       if (typeof value !== "number" || Number.isFinite(value)) return value;
       throw new RangeError("holds a number that is too large: expected at most 1.8e308");
     });
@@ -258,6 +296,19 @@ export const TriggerBody = z
       .optional(),
   })
   .openapi("TriggerRequest");
+
+export const EndWaitBody = z
+  .strictObject({
+    payload: z
+      .unknown()
+      .superRefine((payload, context) => {
+        const message = payload === undefined ? null : whyNotStorable(payload);
+        if (message !== null) context.addIssue(message);
+      })
+      .optional()
+      .openapi({ description: "Any JSON; left out: null" }),
+  })
+  .openapi("EndWaitRequest");
 
 /** The instant a checked run id names. */
 export const namedRun = (runIdText: string): { runId: string; logicalAt: number; fork: number } => ({

@@ -16,6 +16,7 @@ import {
   type RunPage,
   type RunRow,
 } from "../db/read/runs.ts";
+import { readDeferred } from "../db/read/waits.ts";
 import { RunDetail, RunList, TriggeredRun } from "./contracts.ts";
 import type { AppDeps } from "./deps.ts";
 import { noSuchDag } from "./grid.ts";
@@ -90,12 +91,16 @@ export const runRoutes = (deps: AppDeps) => {
     .openapi(getRun, async (c) => {
       const { dagId, runId } = c.req.valid("param");
       const row = await findRun(db, dagId, runId);
-      const [cells, waiting] = await Promise.all([readCells(db, row.run), readWaiting(db, row.run, WAITING)]);
+      const [cells, asked, deferred] = await Promise.all([
+        readCells(db, row.run),
+        readWaiting(db, row.run, WAITING),
+        readDeferred(db, row.run, WAITING),
+      ]);
       const body: RunDetail = {
         ...shapeRun(row),
         conf: row.conf,
         cells: cells.map(shapeCell),
-        waiting: waiting.map(shapeWaiting),
+        waiting: [...asked, ...deferred].map(shapeWaiting),
         workflowId: workflowIdOf(dagId, runId),
         temporalUrl: temporalUrl(deps.temporalWeb, dagId, runId),
       };

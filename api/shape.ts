@@ -1,6 +1,7 @@
 /** From rows to what leaves. */
 import type { z } from "@hono/zod-openapi";
 import { workflowIdOf } from "../core/ids.ts";
+import type { TryState } from "../core/states.ts";
 import type { CellRow, RunRow, RunTasksRow, WaitingRow } from "../db/read/runs.ts";
 import type { Cell, Interval, Run, RunTasks, Waiting } from "./contracts.ts";
 import type { TemporalWeb } from "./deps.ts";
@@ -36,6 +37,9 @@ export const shapeRunTasks = ({ failed_task, failed_map_index, ...row }: RunTask
   failed: row.failed,
   firstFailed: failed_task === null ? null : { taskId: failed_task, mapIndex: failed_map_index ?? -1 },
 });
+
+/** Its log goes on, now or after its wait. */
+export const isUnderWay = (state: TryState): boolean => state === "running" || state === "deferred";
 
 export const shapeCell = (row: CellRow): Cell => ({
   taskId: row.task_id,

@@ -10,11 +10,12 @@ import {
   type TaskKey,
   type TryRow,
 } from "../db/read/tries.ts";
+import { readTaskDeferred } from "../db/read/waits.ts";
 import { LogPiece, TryList, type Try } from "./contracts.ts";
 import type { AppDeps } from "./deps.ts";
 import { LogQuery, newRoutes, TaskPath, TriesQuery, TryPath } from "./requests.ts";
 import { findRun } from "./runs.ts";
-import { isoOrNull, json, shapeWaiting } from "./shape.ts";
+import { isoOrNull, isUnderWay, json, shapeWaiting } from "./shape.ts";
 
 const listTries = createRoute({
   method: "get",
@@ -47,11 +48,13 @@ export const tryRoutes = (deps: AppDeps) => {
       const { mapIndex } = c.req.valid("query");
       const { run } = await findRun(db, dagId, runId);
       const key = { run, taskId, mapIndex };
-      const [state, tries, waiting] = await Promise.all([
+      const [state, tries, asked, deferred] = await Promise.all([
         readTaskState(db, key),
         readTries(db, key),
         readTaskWaiting(db, key),
+        readTaskDeferred(db, key),
       ]);
+      const waiting = asked ?? deferred;
       if (state === null) {
         const task = mapIndex === -1 ? `"${taskId}"` : `"${taskId}" [${mapIndex}]`;
         throw new NotFound("no_task", `run "${runId}" of dag "${dagId}" has no task ${task}`);
@@ -72,7 +75,7 @@ export const tryRoutes = (deps: AppDeps) => {
       const row = await findTry(db, { run, taskId, mapIndex }, number, runId);
       const piece = await deps.logs.read({ dagId, runId, taskId, mapIndex, try: number }, offset);
       // The row was read first, so a try that had ended by then has nothing more to add.
-      return c.json({ ...piece, done: piece.done && row.state !== "running" }, 200);
+      return c.json({ ...piece, done: piece.done && !isUnderWay(row.state) }, 200);
     })
     .openapi(readOutput, async (c) => {
       const { dagId, runId, taskId, try: number } = c.req.valid("param");

@@ -2,6 +2,7 @@
 import { DefinitionError } from "../core/errors.ts";
 import type { SerialGraph } from "../core/graph.ts";
 import { checkId } from "../core/ids.ts";
+import type { SerialWait } from "../core/waits.ts";
 import { Collected } from "./collected.ts";
 import { checkAcyclic } from "./cycle.ts";
 import { branchBody, checkDecider, checkTargets, switchBody, targetsIn, type Cases } from "./decide.ts";
@@ -9,7 +10,7 @@ import type { Decides, DraftGroup, TaskValues } from "./draft.ts";
 import { foreignItem, nestedMap, readMap } from "./expand.ts";
 import { addGroupEdges } from "./group-edges.ts";
 import { itemIn, makeItem } from "./item.ts";
-import { readOptions, TASK_DEFAULTS, within } from "./options.ts";
+import { readOptions, TASK_DEFAULTS, TASK_OPTIONS, within } from "./options.ts";
 import {
   checkInputName,
   definedOnly,
@@ -18,7 +19,7 @@ import {
   readSwitchOptions,
   readTaskOptions,
 } from "./own-options.ts";
-import { paramsOf, type Params } from "./params.ts";
+import { paramsOf, payloadOf, type Params, type Payload } from "./params.ts";
 import { makeRef, refIn, type Node } from "./ref.ts";
 import type { GroupRef, TaskRef } from "./ref-types.ts";
 import type { Dag, OpenDag } from "./registry.ts";
@@ -29,6 +30,24 @@ import { readTeardown } from "./teardown.ts";
 import { toolsOf } from "./tools.ts";
 import type { DagTools } from "./tool-types.ts";
 import type { TaskBody } from "./types.ts";
+import {
+  readSensorOptions,
+  readWaitForOptions,
+  readWaitForRunOptions,
+  readWaitUntilOptions,
+} from "./wait-options.ts";
+import { eventOf, otherOf, sensorBody, sensorOf, untilOf } from "./waits.ts";
+
+/** What tells one kind of task from another. */
+interface Kind {
+  readonly body: TaskBody | null;
+  readonly decides?: Decides;
+  readonly wait?: SerialWait;
+  readonly payload?: Payload | null;
+}
+
+/** Of a wait's options, those that it has not got. */
+const NO_OPTIONS = readOptions(TASK_OPTIONS, {}, "");
 
 export class Builder implements OpenDag {
   readonly dagId: string;
@@ -58,20 +77,22 @@ export class Builder implements OpenDag {
 
   addTask(id: unknown, options: unknown, body: unknown): TaskRef<unknown> {
     const { taskId, where } = this.#newTask("task", id, body);
-    return this.#add(taskId, readTaskOptions(options, this.#around.defaults, where), body, null, where);
+    return this.#add(taskId, readTaskOptions(options, this.#around.defaults, where), where, {
+      body: body as TaskBody,
+    });
   }
 
   addBranch(id: unknown, options: unknown, body: unknown): TaskRef<unknown> {
     const { taskId, where } = this.#newTask("branch", id, body);
     const values = readTaskOptions(options, this.#around.defaults, where);
     const wrapped = branchBody(body as TaskBody, this, (one) => this.#has.begins(one));
-    return this.#add(taskId, values, wrapped, "branch", where);
+    return this.#add(taskId, values, where, { body: wrapped, decides: "branch" });
   }
 
   addShortCircuit(id: unknown, options: unknown, body: unknown): TaskRef<unknown> {
     const { taskId, where } = this.#newTask("shortCircuit", id, body);
     const values = readTaskOptions(options, this.#around.defaults, where);
-    return this.#add(taskId, values, body, "short_circuit", where);
+    return this.#add(taskId, values, where, { body: body as TaskBody, decides: "short_circuit" });
   }
 
   addSwitch(id: unknown, options: unknown, body: unknown): TaskRef<unknown> {
@@ -90,19 +111,46 @@ export class Builder implements OpenDag {
     });
     const chosen = switchBody(body as TaskBody, cases);
     const wrapped = branchBody(chosen, this, (one) => this.#has.begins(one));
-    const ref = this.#add(taskId, values, wrapped, "branch", where);
+    const ref = this.#add(taskId, values, where, { body: wrapped, decides: "branch" });
     const node = refIn(ref)!.node;
     for (const target of targets) this.#has.order(node, target, `${where}: option "cases"`);
     return ref;
   }
 
-  #add(
-    taskId: string,
-    values: TaskValues,
-    body: unknown,
-    decides: Decides | null,
-    where: string,
-  ): TaskRef<unknown> {
+  addSensor(id: unknown, options: unknown, check: unknown): TaskRef<unknown> {
+    const { taskId, where } = this.#newTask("sensor", id, check);
+    const values = readSensorOptions(options, this.#around.defaults, where);
+    return this.#add(taskId, { ...NO_OPTIONS, ...values }, where, {
+      body: sensorBody(check as TaskBody),
+      wait: sensorOf(values),
+    });
+  }
+
+  addEvent(id: unknown, options: unknown): TaskRef<unknown> {
+    const { taskId, where } = this.#newId(id);
+    const values = readWaitForOptions(options, where);
+    const payload =
+      values.payload === null ? null : within(`${where}: option "payload"`, () => payloadOf(values.payload));
+    const wait = eventOf(values, payload);
+    return this.#add(taskId, { ...NO_OPTIONS, ...values }, where, { body: null, wait, payload });
+  }
+
+  addUntil(id: unknown, options: unknown): TaskRef<unknown> {
+    const { taskId, where } = this.#newId(id);
+    const values = readWaitUntilOptions(options, where);
+    const wait = untilOf(values, this.#options.zone, where);
+    return this.#add(taskId, { ...NO_OPTIONS, ...values }, where, { body: null, wait });
+  }
+
+  addOther(id: unknown, options: unknown): TaskRef<unknown> {
+    const { taskId, where } = this.#newId(id);
+    const values = readWaitForRunOptions(options, this.#around.defaults, where);
+    const wait = otherOf(values, { dagId: this.dagId, zone: this.#options.zone }, where);
+    return this.#add(taskId, { ...NO_OPTIONS, ...values }, where, { body: null, wait });
+  }
+
+  #add(taskId: string, values: TaskValues, where: string, kind: Kind): TaskRef<unknown> {
+    const { body, decides = null, wait = null, payload = null } = kind;
     if (decides !== null) checkDecider(values, decides, where);
     const taskOf = (ref: unknown, at: string, usage: string) => this.#has.taskOf(ref, at, usage);
     const map = this.#mapOf(values, null, where);
@@ -152,7 +200,9 @@ export class Builder implements OpenDag {
       decides,
       upstream: new Set([...Object.values(inputs), ...lists, ...(teardown ?? [])]),
       templates,
-      body: body as TaskBody,
+      body,
+      wait,
+      payload,
     });
     this.#has.name(taskId, node);
     for (const earlier of after) this.#has.order(earlier, node, `${where}: option "after"`);
@@ -234,9 +284,13 @@ export class Builder implements OpenDag {
     return this.#has.maps.push(own) - 1;
   }
 
-  #newTask(tool: string, id: unknown, body: unknown): { readonly taskId: string; readonly where: string } {
+  #newId(id: unknown): { readonly taskId: string; readonly where: string } {
     const taskId = this.#has.newId("task", id, this.#around.prefix);
-    const where = `${this.#where}, task "${taskId}"`;
+    return { taskId, where: `${this.#where}, task "${taskId}"` };
+  }
+
+  #newTask(tool: string, id: unknown, body: unknown): { readonly taskId: string; readonly where: string } {
+    const { taskId, where } = this.#newId(id);
     if (typeof body === "function") return { taskId, where };
     throw new DefinitionError(
       "bad_body",

@@ -1,6 +1,10 @@
 import type { BodyContext, LogLine } from "../core/body.ts";
+import { Terminal } from "../core/errors.ts";
+import { didYouMean } from "../core/suggest.ts";
 import { stackText } from "./outcome.ts";
 import { storableText } from "./output.ts";
+import { refIn } from "./ref.ts";
+import { show } from "./show.ts";
 import type { Log, TaskContext } from "./types.ts";
 
 /** What the surroundings give to a body. */
@@ -46,10 +50,30 @@ export function makeContext(
     dsNodash: data.ds.replaceAll("-", ""),
     zone: data.zone,
     conf: data.conf,
+    resumed: resumedOf(data.resumed),
+    waitUrl: (task?: { readonly id: string } | string) => waitUrlOf(data, task),
     log: makeLog((level, text) => services.log(level, text)),
     signal: services.signal,
     connection: (name: string) => services.connection(name),
   });
+}
+
+/** On its way here what is null or undefined may be left out. */
+function resumedOf(given: BodyContext["resumed"]): TaskContext["resumed"] {
+  if (given === undefined) return undefined;
+  return Object.freeze({ payload: given.payload ?? null, state: given.state });
+}
+
+function waitUrlOf({ dagId, taskId, waitUrls = {} }: BodyContext, task: unknown): string {
+  const id = task === undefined ? taskId : (refIn(task)?.id ?? task);
+  if (typeof id === "string" && Object.hasOwn(waitUrls, id)) return waitUrls[id]!;
+  const known = Object.keys(waitUrls);
+  const hint = typeof id === "string" ? didYouMean(id, known) : "";
+  const they = `; they are ${known.join(", ")}; one of a mapped group is known to the tasks inside of it alone`;
+  throw new Terminal(
+    "no_wait",
+    `waitUrl() is given ${show(id)}, which is no wait of dag "${dagId}" that somebody could end${hint || they}`,
+  );
 }
 
 function makeLog(write: BodyServices["log"]): Log {

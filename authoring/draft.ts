@@ -1,7 +1,9 @@
 /** Tasks and groups as collected while a DAG's function runs: options checked, edges as positions. */
 import type { SerialMap } from "../core/mapping.ts";
+import type { SerialWait } from "../core/waits.ts";
 import type { Values } from "./options.ts";
 import type { GROUP_OPTIONS, TASK_OPTIONS } from "./options.ts";
+import type { Payload } from "./params.ts";
 import type { CompiledTemplates } from "./ready.ts";
 import type { TaskBody } from "./types.ts";
 
@@ -22,7 +24,12 @@ export interface DraftTask {
   /** Data and order edges alike. */
   readonly upstream: Set<number>;
   readonly templates: CompiledTemplates | null;
-  readonly body: TaskBody;
+  /** Null: it waits, and has none. */
+  readonly body: TaskBody | null;
+  /** What it waits for; null: it is no wait. */
+  readonly wait: SerialWait | null;
+  /** Of a wait that somebody ends: with what; null: with anything. */
+  readonly payload: Payload | null;
 }
 
 export type Decides = "branch" | "short_circuit";

@@ -8,7 +8,19 @@
 // oxlint-disable-next-line typescript/triple-slash-reference
 /// <reference path="./files.d.ts" preserve="true" />
 export { dag } from "./dag.ts";
-export { branch, shortCircuit, switchOn, task, taskGroup } from "./tools.ts";
+export {
+  branch,
+  sensor,
+  shortCircuit,
+  switchOn,
+  task,
+  taskGroup,
+  waitFor,
+  waitForRun,
+  waitUntil,
+} from "./tools.ts";
+export { defer } from "./defer.ts";
+export type { WakeUp } from "./defer.ts";
 export { fail, retryAfter, skip, waitAndRetry } from "./outcome.ts";
 export type { GroupRef, ItemRef, MappedRef, TaskOrGroup, TaskRef } from "./ref-types.ts";
 export type { Expand } from "./map-types.ts";
@@ -33,6 +45,7 @@ export type {
   Log,
   ParamsSchema,
   Rendered,
+  Resumed,
   RetryRule,
   Schedule,
   TaskBody,
@@ -45,6 +58,16 @@ export type {
   Template,
   Templates,
 } from "./types.ts";
+export type {
+  SensorOf,
+  SensorOptions,
+  WaitForOf,
+  WaitForOptions,
+  WaitForRunOf,
+  WaitForRunOptions,
+  WaitUntilOf,
+  WaitUntilOptions,
+} from "./wait-types.ts";
 export type { NotJson, Output } from "./output-type.ts";
 export type { Dag, DagId, ParamsOf } from "./registry.ts";
 export type { TriggerRule } from "../core/rules.ts";

@@ -36,6 +36,27 @@ export interface LocalOptions {
 
 export const GRACE_MS = 1000;
 
+/**
+ * Of what somebody is to end, and of the task itself, which may defer: they lead nowhere here. Of a mapped wait only the
+ * instance that goes with this one.
+ */
+export function waitUrlsOf(
+  { dagId, tasks }: SerialGraph,
+  runId: string,
+  { taskId, mapIndex }: Pick<BodyContext, "taskId" | "mapIndex">,
+): Readonly<Record<string, string>> {
+  const own = tasks.find(({ id }) => id === taskId)!;
+  const waits = tasks.filter(
+    (one) => one === own || (one.wait?.kind === "event" && (one.map === undefined || one.map === own.map)),
+  );
+  return Object.fromEntries(
+    waits.map(({ id, map }) => {
+      const name = map === undefined ? id : `${id}[${mapIndex}]`;
+      return [id, `http://local-run.invalid/${dagId}/${runId}/${encodeURIComponent(name)}`];
+    }),
+  );
+}
+
 export function intervalOf(graph: SerialGraph, options: LocalOptions, clock: Clock): Interval {
   const { interval, logicalAt } = options;
   if (interval !== undefined) return { startAt: interval.start.getTime(), endAt: interval.end.getTime() };

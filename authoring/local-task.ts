@@ -1,9 +1,11 @@
 /** One task in this process: a try of its body with chosen inputs, or its templates alone. */
-import type { BodyError, LogLine } from "../core/body.ts";
+import type { BodyContext, BodyError, BodyOutcome, LogLine } from "../core/body.ts";
+import { isoOf } from "../core/calendar/dates.ts";
 import { NotFound, Refused } from "../core/errors.ts";
-import type { SerialTask } from "../core/graph.ts";
+import type { SerialGraph, SerialTask } from "../core/graph.ts";
 import { askedOf, planOf } from "../core/plan.ts";
 import { didYouMean } from "../core/suggest.ts";
+import type { SerialWait } from "../core/waits.ts";
 import { makeContext } from "./context.ts";
 import { clockOf, withClock } from "./local-clock.ts";
 import {
@@ -14,10 +16,13 @@ import {
   GRACE_MS,
   intervalOf,
   noConnection,
+  waitUrlsOf,
   type LocalOptions,
 } from "./local-context.ts";
 import { startTry } from "./local-try.ts";
+import { limitOf } from "./local-waits.ts";
 import type { Dag } from "./registry.ts";
+import type { TaskBody } from "./types.ts";
 
 export interface TaskRunOptions extends LocalOptions {
   /** Outputs of upstream tasks, by the names that the task gives its inputs. */
@@ -26,18 +31,21 @@ export interface TaskRunOptions extends LocalOptions {
   readonly try?: number | undefined;
   /** Of a mapped task: which instance it is, for bodies that ask. Default 0. */
   readonly mapIndex?: number | undefined;
+  /** What a body that has waited goes on with. Default: it begins. */
+  readonly resumed?: { readonly payload?: unknown; readonly state?: unknown } | undefined;
 }
 
 export interface LocalTry {
   readonly dagId: string;
   readonly taskId: string;
   readonly runId: string;
-  readonly state: "success" | "failed" | "timed_out" | "skipped" | "cancelled";
+  /** `deferred`: it would wait now. */
+  readonly state: "success" | "failed" | "timed_out" | "skipped" | "cancelled" | "deferred";
   readonly dataInterval: { readonly start: Date; readonly end: Date };
   /** Undefined: it has none. */
   readonly output: unknown;
   readonly error: BodyError | null;
-  /** Why it was skipped or cancelled, when it said so. */
+  /** Why it was skipped or cancelled, when it said so; of a try that waits, what for. */
   readonly message: string | null;
   readonly log: readonly LogLine[];
 }
@@ -56,16 +64,18 @@ export async function runTask(dag: Dag, taskId: string, options: TaskRunOptions 
   const clock = clockOf(options.now, graph.zone);
   const interval = intervalOf(graph, options, clock);
   const context = contextOf(graph, interval, options);
+  const body = bodyOf(dag, task);
+  const tried = tryOf(task, options);
   const inputs = inputsOf(dag, task, options.inputs ?? {});
   const log: LogLine[] = [];
   const begin = async () => {
     await checkConf(dag, context.conf, caller);
     const running = startTry({
-      context: { ...context, ...tryOf(task, options) },
-      body: dag.bodyOf(taskId)!,
+      context: { ...context, ...tried, ...waitsOf(graph, context.runId, tried, options) },
+      body,
       inputs,
       ...askedOf(planOf(graph), graph.tasks.indexOf(task)),
-      timeoutMs: task.executionTimeoutMs,
+      limit: limitOf(task, { tryBy: task.executionTimeoutMs, waitBy: null }, 0),
       graceMs: options.graceMs ?? GRACE_MS,
       connection: options.connection ?? noConnection,
       log: (level, text) => {
@@ -88,8 +98,52 @@ export async function runTask(dag: Dag, taskId: string, options: TaskRunOptions 
     dataInterval: { start: new Date(interval.startAt), end: new Date(interval.endAt) },
     output: outcome.kind === "success" ? outcome.output : undefined,
     error: "error" in outcome ? outcome.error : null,
-    message: "message" in outcome && outcome.message !== "" ? outcome.message : null,
+    message: messageOf(task, outcome),
     log,
+  };
+}
+
+function messageOf({ wait }: SerialTask, outcome: BodyOutcome): string | null {
+  if (outcome.kind !== "deferred")
+    return "message" in outcome && outcome.message !== "" ? outcome.message : null;
+  const { deferral } = outcome;
+  if (deferral.on === "time") return `waits until ${isoOf(deferral.at)}, and goes on then`;
+  if (deferral.on === "event") return "waits until somebody ends it, and goes on then";
+  const everyMs = wait?.kind === "sensor" ? wait.everyMs : 0;
+  return `not yet: its check answered false, null or undefined; it would be asked again every ${everyMs} ms`;
+}
+
+function bodyOf(dag: Dag, { id, wait }: SerialTask): TaskBody {
+  const body = dag.bodyOf(id);
+  if (body !== undefined) return body;
+  throw new Refused(
+    "no_body",
+    `dag "${dag.id}", task "${id}" has no body that could be tried: ${WAITS[wait?.kind ?? "event"]}; test what comes after it, or the whole DAG`,
+  );
+}
+
+const WAITS: Readonly<Record<SerialWait["kind"], string>> = {
+  sensor: "it checks",
+  event: "it waits until somebody ends it",
+  until: "it waits for an instant",
+  run: "it waits for a run of another DAG",
+};
+
+function waitsOf(
+  graph: SerialGraph,
+  runId: string,
+  tried: Pick<BodyContext, "taskId" | "mapIndex">,
+  { resumed }: TaskRunOptions,
+): Pick<BodyContext, "resumed" | "waitUrls"> {
+  const waitUrls = waitUrlsOf(graph, runId, tried);
+  if (resumed === undefined) return { waitUrls };
+  const { payload = null, state } = resumed;
+  return {
+    waitUrls,
+    resumed: {
+      payload: asJson("resumed.payload", payload),
+      state: state === undefined ? state : asJson("resumed.state", state),
+    },
   };
 }
 

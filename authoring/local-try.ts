@@ -15,11 +15,17 @@ export interface LocalTry {
   readonly inputs: Readonly<Record<string, unknown>>;
   /** What is to be told of the output beside itself. */
   readonly asked?: AskedOfOutput;
-  readonly timeoutMs: number | null;
+  /** When it is to end at the latest, and how it has ended then; null: there is no bound. */
+  readonly limit: Limit | null;
   /** How long a body may still take after it was told to stop; then it is left behind. */
   readonly graceMs: number;
   readonly log: (level: LogLine["level"], text: string) => void;
   readonly connection: (name: string) => string;
+}
+
+export interface Limit {
+  readonly ms: number;
+  readonly outcome: Extract<BodyOutcome, { kind: "timed_out" }>;
 }
 
 export interface RunningTry {
@@ -52,12 +58,14 @@ export function startTry(given: LocalTry): RunningTry {
     controller.abort(abortError(reason));
     grace = setTimeout(() => giveUp(outcome), given.graceMs);
   };
-  const { timeoutMs } = given;
-  const limit = timeoutMs === null ? undefined : setTimeout(onTime, Math.min(timeoutMs, LONGEST_TIMER_MS));
-  function onTime(): void {
-    const message = `the try took longer than its executionTimeout of ${timeoutMs} ms and was stopped`;
-    halt({ kind: "timed_out", error: { code: "execution_timeout", message, retryable: true } }, message);
-  }
+  const { limit } = given;
+  const timer =
+    limit === null
+      ? undefined
+      : setTimeout(
+          () => halt(limit.outcome, limit.outcome.error.message),
+          Math.min(Math.max(limit.ms, 1), LONGEST_TIMER_MS),
+        );
 
   let isOver = false;
   const end = (outcome: BodyOutcome): boolean => {
@@ -72,7 +80,7 @@ export function startTry(given: LocalTry): RunningTry {
     .then((outcome) => stopped ?? outcome);
   const outcome = Promise.race([ended, leftBehind]).finally(() => {
     isOver = true;
-    clearTimeout(limit);
+    clearTimeout(timer);
     clearTimeout(grace);
   });
   return { outcome, stop: (reason) => halt({ kind: "cancelled", message: reason }, reason) };

@@ -3,13 +3,13 @@ import type { BodyContext, BodyError, BodyOutcome, LogLine } from "../core/body.
 import type { Interval } from "../core/calendar/plan.ts";
 import { Terminal } from "../core/errors.ts";
 import type { SerialGraph } from "../core/graph.ts";
-import { inputsOf, type InputRef } from "../core/inputs.ts";
-import { picked } from "../core/mapping.ts";
 import { askedOf, planOf, type RunPlan } from "../core/plan.ts";
 import { newProgress } from "../core/progress.ts";
 import { step } from "../core/run.ts";
-import type { At, Effect, RunEvent, RunProgress } from "../core/progress.ts";
+import type { At, AtTry, Effect, RecordEffect, RunEvent, RunProgress } from "../core/progress.ts";
 import type { RunState, TaskState } from "../core/states.ts";
+import type { RunCell } from "../core/cells.ts";
+import type { Deferral } from "../core/waits.ts";
 import { clockOf, withClock, type Clock } from "./local-clock.ts";
 import {
   callerOf,
@@ -18,11 +18,16 @@ import {
   GRACE_MS,
   intervalOf,
   noConnection,
+  waitUrlsOf,
   type Caller,
   type LocalOptions,
 } from "./local-context.ts";
+import { checkEvents, checkOtherRuns } from "./local-events.ts";
+import { inputValues } from "./local-inputs.ts";
 import { startTry } from "./local-try.ts";
-import type { RunningTry } from "./local-try.ts";
+import type { Limit, RunningTry } from "./local-try.ts";
+import type { WaitHost } from "./local-wait-types.ts";
+import { limitOf, LocalWaits } from "./local-waits.ts";
 import type { Dag } from "./registry.ts";
 
 export interface RunOptions extends LocalOptions {
@@ -30,10 +35,17 @@ export interface RunOptions extends LocalOptions {
   readonly onState?: ((taskId: string, state: TaskState) => void) | undefined;
   /** Hears why a try failed, as it does. */
   readonly onFailedTry?: ((taskId: string, number: number, error: BodyError) => void) | undefined;
-  /** Waits before a retry. Default: the retry's delay, but at most a second. */
+  /** Waits before a retry, and between two checks of a sensor. Default: as long, but at most a second. */
   readonly sleep?: ((ms: number) => Promise<void>) | undefined;
   /** Bodies at once. Default 16. */
   readonly parallelism?: number | undefined;
+  /**
+   * What ends a `waitFor()`, or a body's `defer({ event: true })`, by the id of its task, or the name of an instance:
+   * `{ approval: { by: "me" }, "each[2]": null }`. Default none: such a wait fails at once.
+   */
+  readonly events?: Readonly<Record<string, unknown>> | undefined;
+  /** How the other run of a `waitForRun()` went, by the id of its task. Default: it succeeded. */
+  readonly otherRuns?: Readonly<Record<string, "success" | "failed">> | undefined;
 }
 
 export interface LocalTask {
@@ -96,6 +108,13 @@ class Local {
   readonly #running = new Map<string, RunningTry>();
   /** Tries that wait for one of `parallelism`. */
   readonly #waiting: Extract<Effect, { kind: "request" }>[] = [];
+  /** When each try is to end; what its body waits for, and goes on with. By name. */
+  readonly #tryBy = new Map<string, number | null>();
+  readonly #deferrals = new Map<string, Deferral>();
+  readonly #resumed = new Map<string, NonNullable<BodyContext["resumed"]>>();
+  /** What waits were ended with, until it is noted. */
+  readonly #kept = new Map<string, unknown>();
+  #waits!: LocalWaits;
   #free: number;
   #wake = (): void => {};
 
@@ -115,7 +134,9 @@ class Local {
 
   async run(): Promise<LocalRun> {
     await checkConf(this.#dag, this.#context.conf, this.#caller);
-    const { signal } = this.#options;
+    const { signal, events = {}, otherRuns = {} } = this.#options;
+    checkOtherRuns(this.#dag, otherRuns);
+    this.#waits = new LocalWaits(this.#waitHost(await checkEvents(this.#dag, events), otherRuns));
     const cancel = () => this.#push({ kind: "end", as: "cancelled", reason: "the local run was cancelled" });
     signal?.addEventListener("abort", cancel, { once: true });
     if (signal?.aborted === true) cancel();
@@ -151,6 +172,9 @@ class Local {
       case "wait":
         void this.#sleep(effect.delayMs).then(() => this.#push({ ...effect, kind: "due" }));
         break;
+      case "defer":
+        this.#wait(effect, null);
+        break;
       case "stop":
         this.#running.get(this.#nameOf(effect))?.stop("the local run was cancelled");
         break;
@@ -159,6 +183,7 @@ class Local {
         else {
           if (effect.ended !== null) this.#note(effect, effect.ended.outcome);
           this.#setState(effect, effect.state);
+          this.#recorded(effect);
         }
         break;
       case "close":
@@ -171,63 +196,109 @@ class Local {
     const { tasks } = this.#graph;
     this.#waiting.sort((a, b) => tasks[b.task]!.priorityWeight - tasks[a.task]!.priorityWeight);
     for (; this.#free > 0 && this.#waiting.length > 0; this.#free--) {
-      this.#push({ ...this.#waiting.shift()!, kind: "granted" });
+      this.#push({ ...this.#waiting.shift()!, kind: "granted", now: this.#now() });
     }
   }
 
   #start(at: At, number: number): void {
-    const { id, retries, executionTimeoutMs } = this.#graph.tasks[at.task]!;
+    const { executionTimeoutMs } = this.#graph.tasks[at.task]!;
     const name = this.#nameOf(at);
-    const cell = this.#cell(at);
-    const { log, connection = noConnection, graceMs = GRACE_MS } = this.#options;
-    cell.tries = number;
+    const { resume, waitBy = null } = this.#runCell(at);
+    const now = this.#now();
+    const tryBy =
+      resume === undefined ? (executionTimeoutMs === null ? null : now + executionTimeoutMs) : resume.by;
+    this.#tryBy.set(name, tryBy);
+    this.#cell(at).tries = number;
     this.#setState(at, "running");
-    const running = startTry({
-      context: { ...this.#context, taskId: id, mapIndex: at.index, try: number, maxTries: retries + 1 },
-      body: this.#dag.bodyOf(id) ?? missingBody,
-      inputs: this.#inputsOf(at),
-      ...askedOf(this.#plan, at.task),
-      timeoutMs: executionTimeoutMs,
-      graceMs,
-      connection,
-      log: (level, text) => {
-        const line = { at: this.clock(), level, text };
-        cell.log.push(line);
-        log?.(name, line);
-      },
-    });
+    const limit = limitOf(this.#graph.tasks[at.task]!, { tryBy, waitBy }, now);
+    const running = this.#tryOf({ ...at, try: number }, limit, resume && this.#resumed.get(name));
     this.#running.set(name, running);
     void running.outcome.then((outcome) => {
       this.#running.delete(name);
       this.#free += 1;
+      if (outcome.kind === "deferred") this.#deferrals.set(name, outcome.deferral);
+      else this.#deferrals.delete(name);
       this.#push({ kind: "ended", task: at.task, index: at.index, try: number, outcome });
     });
   }
 
-  /** Each consumer gets a copy of its own; an upstream without an output gives no key. */
-  #inputsOf({ task, index }: At): Record<string, unknown> {
-    const given = Object.entries(inputsOf(this.#plan, this.#progress, task, index)).map(
-      ([name, ref]) => [name, this.#valueOf(ref)] as const,
-    );
-    return structuredClone(Object.fromEntries(given.filter(([, value]) => value !== undefined)));
+  #tryOf(at: AtTry, limit: Limit | null, resumed?: BodyContext["resumed"]): RunningTry {
+    const { id, retries } = this.#graph.tasks[at.task]!;
+    const { connection = noConnection, graceMs = GRACE_MS } = this.#options;
+    return startTry({
+      context: {
+        ...this.#context,
+        taskId: id,
+        mapIndex: at.index,
+        try: at.try,
+        maxTries: retries + 1,
+        waitUrls: waitUrlsOf(this.#graph, this.#context.runId, { taskId: id, mapIndex: at.index }),
+        ...(resumed !== undefined && { resumed }),
+      },
+      body: this.#dag.bodyOf(id) ?? missingBody,
+      inputs: inputValues(this.#plan, this.#progress, at, (name) => this.#cells.get(name)?.output),
+      ...askedOf(this.#plan, at.task),
+      limit,
+      graceMs,
+      connection,
+      log: (level, text) => this.#log(at, level, text),
+    });
   }
 
-  #valueOf(ref: InputRef): unknown {
-    if (typeof ref === "string") return this.#cells.get(ref)?.output;
-    if ("value" in ref) return ref.value;
-    if (ref.index !== undefined) return this.#cells.get(`${ref.task}[${ref.index}]`)?.output;
-    const list = ref.all === true ? this.#outputsOf(ref.task) : this.#cells.get(ref.task)?.output;
-    return picked(list, ref.pick);
+  #log(at: At, level: LogLine["level"], text: string): void {
+    const line = { at: this.clock(), level, text };
+    this.#cell(at).log.push(line);
+    this.#options.log?.(this.#nameOf(at), line);
   }
 
-  /** Of the instances that succeeded; null where one was marked so without an output. */
-  #outputsOf(taskId: string): unknown[] {
-    const { instances, count } = this.#progress.tasks[this.#plan.positions.get(taskId)!]!;
-    return (instances ?? [])
-      .slice(0, count ?? 0)
-      .flatMap(({ state }, index) =>
-        state === "success" ? [this.#cells.get(`${taskId}[${index}]`)?.output ?? null] : [],
-      );
+  /** A body that has deferred begins to wait; one that waited, and is done with it, no longer does. */
+  #recorded(effect: RecordEffect): void {
+    const name = this.#nameOf(effect);
+    const deferral = this.#deferrals.get(name);
+    this.#deferrals.delete(name);
+    if (effect.state !== "deferred") this.#waits.stop(name);
+    else if (deferral !== undefined) this.#wait(effect, deferral);
+  }
+
+  #wait(at: AtTry, deferral: Deferral | null): void {
+    const name = this.#nameOf(at);
+    const { waits = 1, waitBy = null } = this.#runCell(at);
+    const tryBy = deferral === null ? null : (this.#tryBy.get(name) ?? null);
+    this.#cell(at).tries = at.try;
+    const { task, index, try: number } = at;
+    this.#waits.begin({ task, index, try: number, name, wait: waits, tryBy, waitBy }, deferral);
+  }
+
+  #waitHost(
+    events: Readonly<Record<string, unknown>>,
+    otherRuns: Readonly<Record<string, "success" | "failed">>,
+  ): WaitHost {
+    return {
+      graph: this.#graph,
+      interval: this.#interval,
+      context: this.#context,
+      clock: this.clock,
+      events,
+      otherRuns,
+      sleep: async (ms) => await this.#sleep(ms),
+      log: (begun, text) => this.#log(begun, "info", text),
+      askedOf: (task) => askedOf(this.#plan, task).asked ?? {},
+      check: (begun, limit) => this.#tryOf(begun, limit),
+      ended: ({ name, wait, task, index, try: number }, end, output) => {
+        if (end.kind === "resume") this.#resumed.set(name, output as NonNullable<BodyContext["resumed"]>);
+        if (end.kind === "success") this.#kept.set(name, output);
+        this.#push({ kind: "woken", task, index, try: number, wait, end });
+      },
+    };
+  }
+
+  #now(): number {
+    return Math.floor(this.clock());
+  }
+
+  #runCell({ task, index }: At): RunCell {
+    const { own, instances } = this.#progress.tasks[task]!;
+    return index < 0 ? own : instances![index]!;
   }
 
   #nameOf({ task, index }: At): string {
@@ -246,8 +317,11 @@ class Local {
     const cell = this.#cell(at);
     cell.error = "error" in outcome ? outcome.error : null;
     cell.message = "message" in outcome && outcome.message !== "" ? outcome.message : null;
-    if (outcome.kind === "success") cell.output = outcome.output;
-    if (cell.error !== null) this.#options.onFailedTry?.(this.#nameOf(at), cell.tries, cell.error);
+    const name = this.#nameOf(at);
+    if (outcome.kind === "success")
+      cell.output = this.#kept.has(name) ? this.#kept.get(name) : outcome.output;
+    this.#kept.delete(name);
+    if (cell.error !== null) this.#options.onFailedTry?.(name, cell.tries, cell.error);
   }
 
   #setState(at: At, state: TaskState): void {
@@ -256,7 +330,11 @@ class Local {
   }
 
   async #sleep(ms: number): Promise<void> {
-    if (this.#options.sleep !== undefined) return this.#options.sleep(ms);
+    if (this.#options.sleep !== undefined) {
+      await this.#options.sleep(ms);
+      // A sleep of a test may be none: timers are to have their turn all the same.
+      return new Promise((resolve) => setImmediate(resolve));
+    }
     return new Promise((resolve) => setTimeout(resolve, Math.min(ms, LONGEST_WAIT_MS)));
   }
 

@@ -23,7 +23,7 @@ export interface Option<T> {
   readonly read: Reader<T>;
 }
 
-const option = <T>(
+export const option = <T>(
   doc: string,
   rule: string,
   fallback: NoInfer<T>,
@@ -33,10 +33,10 @@ const option = <T>(
   unit === undefined ? { doc, rule, fallback, read: reader } : { doc, rule, unit, fallback, read: reader };
 
 /** Sources of rules. */
-const airflow = (name: string): string => `Airflow \`${name}\``;
-const OURS = "Meridian";
+export const airflow = (name: string): string => `Airflow \`${name}\``;
+export const OURS = "Meridian";
 
-const DURATION = "milliseconds, or text with its unit";
+export const DURATION = "milliseconds, or text with its unit";
 
 /** Airflow's default wait before a retry. */
 const RETRY_DELAY_MS = 300_000;
@@ -301,12 +301,26 @@ export const DAG_OPTIONS = {
 type Table = Readonly<Record<string, Option<unknown>>>;
 export type Values<T extends Table> = { readonly [K in keyof T]: T[K]["fallback"] };
 
-/** The values of a set of options: each checked, absent ones at their default, unknown ones refused. */
-export function readOptions<T extends Table>(table: T, given: unknown, where: string): Values<T> {
+/**
+ * The values of a set of options: each checked, absent ones at their default, unknown ones refused. `senseless`: why an
+ * option that other kinds of task have is not among them.
+ */
+export function readOptions<T extends Table>(
+  table: T,
+  given: unknown,
+  where: string,
+  senseless: Readonly<Record<string, string>> = {},
+): Values<T> {
   const asked = givenOptions(given, where);
   const known = Object.keys(table);
   for (const key of Object.keys(asked)) {
     if (Object.hasOwn(table, key)) continue;
+    if (Object.hasOwn(senseless, key)) {
+      throw new DefinitionError(
+        "bad_option",
+        `${where}: option ${JSON.stringify(key)} means nothing here: ${senseless[key]!}; leave it out`,
+      );
+    }
     const instead = optionMeant(key, known) || `; expected one of ${known.join(", ")}`;
     throw new DefinitionError(
       "unknown_option",

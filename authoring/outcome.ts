@@ -2,15 +2,18 @@
 import type { BodyError, BodyOutcome } from "../core/body.ts";
 import { tellOf, type AskedOfOutput } from "../core/decision.ts";
 import { Terminal, type ErrorKind } from "../core/errors.ts";
+import type { Deferral } from "../core/waits.ts";
 import { DURATION_RULE, parseDuration } from "./duration.ts";
 import { storableText, toOutput } from "./output.ts";
 import { show } from "./show.ts";
 import type { Duration } from "./types.ts";
 
 const MARK = Symbol.for("meridian.outcome");
-type Mark = "skip" | "fail" | "retry" | "wait";
+type Mark = "skip" | "fail" | "retry" | "wait" | "defer";
 /** Of `retry` and `wait`: ms until the next try. */
 const DELAY = Symbol.for("meridian.delay");
+/** Of `defer`: what is waited for. */
+const DEFERRAL = Symbol.for("meridian.deferral");
 
 /** An error's text beyond this is cut: it is stored, sent and shown. */
 const MESSAGE_LIMIT = 8_000;
@@ -63,7 +66,16 @@ export function waitAndRetry(
   throw delayed("wait", "WaitAndRetry", delay, message, options, waitAndRetry);
 }
 
-type Thrower = (...args: never[]) => never;
+type Thrower = (...args: never[]) => unknown;
+
+/** What is thrown by a body that waits. */
+export function deferring(deferral: Deferral, message: string, thrower: Thrower): Error {
+  return Object.assign(marked("defer", "Defer", message, {}, thrower), { [DEFERRAL]: deferral });
+}
+
+export function isDeferral(thrown: unknown): boolean {
+  return read(() => (thrown as { [MARK]?: unknown } | null | undefined)?.[MARK]) === "defer";
+}
 
 function delayed(
   mark: Mark,
@@ -100,6 +112,7 @@ function marked(
 export function outcomeOf(thrown: unknown): BodyOutcome {
   const mark = read(() => (thrown as { [MARK]?: unknown } | null | undefined)?.[MARK]);
   if (mark === "skip") return { kind: "skipped", message: messageOf(thrown) };
+  if (mark === "defer") return { kind: "deferred", deferral: (thrown as { [DEFERRAL]: Deferral })[DEFERRAL] };
   return { kind: "failed", error: bodyErrorOf(thrown) };
 }
 

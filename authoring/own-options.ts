@@ -38,7 +38,8 @@ export function definedOnly(options: object): Record<string, unknown> {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }
 
-function overDefaults(options: unknown, defaults: Given): unknown {
+/** An option that is not given has the default around it. */
+export function overDefaults(options: unknown, defaults: Given): unknown {
   const isObject = typeof options === "object" && options !== null && !Array.isArray(options);
   return isObject ? { ...defaults, ...definedOnly(options) } : options;
 }

@@ -1,10 +1,17 @@
 /**
- * A DAG's params: the author's zod object, and the JSON Schema that goes into the graph. zod itself is not imported: the
- * schema brings its own copy, and a file without params need not load it.
+ * A DAG's params, and what a wait may be ended with: the author's zod schema, and the JSON Schema that goes into the graph.
+ * zod itself is not imported: the schema brings its own copy, and a file without one need not load it.
  */
 import { canonicalJson } from "../core/canonical.ts";
 import { DefinitionError, Terminal } from "../core/errors.ts";
-import { misfits, paramErrors, paramErrorsText, type Issue, type JsonSchema } from "../core/params.ts";
+import {
+  misfits,
+  paramErrors,
+  paramErrorsText,
+  type Issue,
+  type JsonSchema,
+  type ParamError,
+} from "../core/params.ts";
 import { show } from "./show.ts";
 import type { AnyParams } from "./types.ts";
 
@@ -35,6 +42,28 @@ interface Schema {
   safeParseAsync(value: unknown): Promise<Parsed>;
 }
 
+/** What a wait may be ended with. */
+export interface Payload {
+  readonly jsonSchema: JsonSchema;
+  /** What does not fit; empty: it fits. Consumers get it as it was sent, not what the schema makes of it. */
+  misfits(value: unknown): readonly ParamError[] | Promise<readonly ParamError[]>;
+}
+
+export function payloadOf(given: unknown): Payload {
+  if (!isSchema(given)) {
+    throw new DefinitionError(
+      "bad_payload",
+      `${show(given)}; expected a zod schema such as z.object({ by: z.string() }), of zod 4.2 or later and not zod/mini`,
+    );
+  }
+  const jsonSchema = inputSchema(given, PAYLOAD);
+  return {
+    jsonSchema,
+    misfits: (value) =>
+      parse(given, value, (parsed) => misfits(jsonSchema, value, parsed.success ? [] : parsed.error.issues)),
+  };
+}
+
 /** `isScheduled`: its runs by schedule have no conf, so every param needs a default. */
 export function paramsOf(given: unknown, isScheduled: boolean): Params {
   if (!isSchema(given)) {
@@ -43,7 +72,7 @@ export function paramsOf(given: unknown, isScheduled: boolean): Params {
       `${show(given)}; expected a zod object such as z.object({ region: z.string() }), of zod 4.2 or later and not zod/mini`,
     );
   }
-  const jsonSchema = inputSchema(given);
+  const jsonSchema = objectSchema(given);
   let names: readonly string[] | null | undefined;
   const params: Params = {
     jsonSchema,
@@ -87,7 +116,25 @@ function parse<T>(schema: Schema, conf: unknown, then: (parsed: Parsed) => T): T
   return then(parsed);
 }
 
-function inputSchema(schema: Schema): JsonSchema {
+/** What a schema is about, for messages. */
+interface About {
+  readonly code: string;
+  readonly all: string;
+  readonly part: string;
+}
+const PARAMS: About = { code: "bad_params", all: "params come", part: "param" };
+const PAYLOAD: About = { code: "bad_payload", all: "it comes", part: "part" };
+
+function objectSchema(schema: Schema): JsonSchema {
+  const json = inputSchema(schema, PARAMS);
+  if (json["type"] === "object") return json;
+  throw new DefinitionError(
+    "bad_params",
+    `a schema of ${show(json["type"] ?? "something else")}; expected a zod object such as z.object({ region: z.string() })`,
+  );
+}
+
+function inputSchema(schema: Schema, { code, all, part }: About): JsonSchema {
   let text: string;
   try {
     const asJson = () => canonicalJson(closed(schema.toJSONSchema({ io: "input", override: asGiven })));
@@ -97,17 +144,12 @@ function inputSchema(schema: Schema): JsonSchema {
     }
   } catch (error) {
     throw new DefinitionError(
-      "bad_params",
-      `${culprit(schema)}${(error as Error).message}; params come as JSON: expected what JSON can hold, such as z.iso.date() for z.date()`,
+      code,
+      `${culprit(schema, part)}${(error as Error).message}; ${all} as JSON: expected what JSON can hold, such as z.iso.date() for z.date()`,
       { cause: error },
     );
   }
-  const json = unwrapped(JSON.parse(text) as JsonSchema);
-  if (json["type"] === "object") return json;
-  throw new DefinitionError(
-    "bad_params",
-    `a schema of ${show(json["type"] ?? "something else")}; expected a zod object such as z.object({ region: z.string() })`,
-  );
+  return unwrapped(JSON.parse(text) as JsonSchema);
 }
 
 /** A part of a zod schema, and each of its checks. */
@@ -161,7 +203,7 @@ function unwrapped(json: JsonSchema): JsonSchema {
 }
 
 /** `param "window.since": ` when one part of the schema is at fault: the innermost that has no JSON Schema. */
-function culprit(schema: Schema): string {
+function culprit(schema: Schema, part: string): string {
   let found: readonly PropertyKey[] | undefined;
   try {
     schema.toJSONSchema({
@@ -181,7 +223,7 @@ function culprit(schema: Schema): string {
     return "";
   }
   const text = nameOf(found ?? []);
-  return text === "" ? "" : `param "${text}": `;
+  return text === "" ? "" : `${part} "${text}": `;
 }
 
 /** `["properties", "days", "items"]`, a path within a JSON Schema, as `days[]`. */

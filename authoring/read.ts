@@ -36,6 +36,16 @@ export const positiveDuration: Reader<number> = (value) => {
   return ms === undefined || ms === 0 ? { expected: `${DURATION_RULE}, above 0` } : { value: ms };
 };
 
+/** `shown`: the least, as an author writes it. */
+export function durationFrom(leastMs: number, shown: string): Reader<number> {
+  return (value) => {
+    const ms = parseDuration(value);
+    return ms === undefined || ms < leastMs
+      ? { expected: `${DURATION_RULE}, at least ${shown}` }
+      : { value: ms };
+  };
+}
+
 export function whole(least: number, most: number): Reader<number> {
   return (value) =>
     typeof value === "number" && Number.isInteger(value) && value >= least && value <= most
@@ -74,6 +84,11 @@ export const record: Reader<Readonly<Record<string, unknown>>> = (value) =>
 
 export const tasks: Reader<readonly unknown[]> = (value) =>
   Array.isArray(value) ? { value } : { expected: "a list of what task() returned, such as [rows]" };
+
+export const timeOfDay: Reader<string> = (value) =>
+  typeof value === "string" && /^(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d)?$/.test(value)
+    ? { value }
+    : { expected: 'a time of day such as "06:00" or "23:59:30"' };
 
 /** null: it is no teardown. */
 export const setups: Reader<null | true | readonly unknown[]> = (value) =>

@@ -1,7 +1,7 @@
 /** What stands between a try's context and its body: params read by the DAG's schema, templates rendered. */
 import { compileTemplate, type Render } from "../core/templates.ts";
 import { Terminal } from "../core/errors.ts";
-import type { Params } from "./params.ts";
+import type { Params, Payload } from "./params.ts";
 import type { Dag } from "./registry.ts";
 import type { AnyParams, TaskBody, TaskContext, Templates } from "./types.ts";
 
@@ -22,14 +22,15 @@ export function compileTemplates(
 }
 
 interface Task {
-  readonly body: TaskBody;
+  readonly body: TaskBody | null;
   readonly templates: CompiledTemplates | null;
+  readonly payload: Payload | null;
 }
 
 export function makeReady(
   params: Params | null,
   tasks: ReadonlyMap<string, Task>,
-): Pick<Dag, "bodyOf" | "ready" | "readParams"> {
+): Omit<Dag, "id" | "graph"> {
   const readParams = (conf: AnyParams) => (params === null ? conf : params.read(conf));
   const ready = (taskId: string, context: TaskContext): TaskContext | Promise<TaskContext> => {
     const task = tasks.get(taskId);
@@ -40,10 +41,12 @@ export function makeReady(
   return {
     readParams,
     ready,
+    payloadErrors: (taskId, payload) => tasks.get(taskId)?.payload?.misfits(payload) ?? [],
     bodyOf: (taskId) => {
       const task = tasks.get(taskId);
-      if (task === undefined || (params === null && task.templates === null)) return task?.body;
-      return (context) => after(ready(taskId, context), task.body);
+      const body = task?.body ?? undefined;
+      if (body === undefined || (params === null && task!.templates === null)) return body;
+      return (context) => after(ready(taskId, context), body);
     },
   };
 }

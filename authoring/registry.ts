@@ -3,6 +3,7 @@
  * worker, one beside the DAG file) agree. Only plain data and functions pass between copies, never classes.
  */
 import type { SerialGraph } from "../core/graph.ts";
+import type { ParamError } from "../core/params.ts";
 import type { GroupRef, TaskRef } from "./ref-types.ts";
 import type { AnyParams, TaskBody, TaskContext } from "./types.ts";
 
@@ -19,12 +20,14 @@ declare const PARAMS: unique symbol;
 export interface Dag<out Id extends string = string, out Params = unknown> {
   readonly id: Id;
   readonly graph: SerialGraph;
-  /** What runs a task: its context is made ready (`ready`), then the author's function is called. */
+  /** Undefined: it has none. What runs a task: its context is made ready (`ready`), then the author's function is called. */
   bodyOf(taskId: string): TaskBody | undefined;
   /** The context as the task's body sees it: params read by the schema, templates rendered. */
   ready(taskId: string, context: TaskContext): TaskContext | Promise<TaskContext>;
   /** What bodies see as `params` in a run with this conf; throws with each path and what was expected there. */
   readParams(conf: AnyParams): AnyParams | Promise<AnyParams>;
+  /** What does not fit in what one of its waits is to be ended with; empty: it fits. */
+  payloadErrors(taskId: string, payload: unknown): readonly ParamError[] | Promise<readonly ParamError[]>;
   /** Exists for the compiler only. */
   readonly [PARAMS]?: Params;
 }
@@ -42,6 +45,10 @@ export interface OpenDag {
   addBranch(id: unknown, options: unknown, body: unknown): TaskRef<unknown>;
   addSwitch(id: unknown, options: unknown, body: unknown): TaskRef<unknown>;
   addShortCircuit(id: unknown, options: unknown, body: unknown): TaskRef<unknown>;
+  addSensor(id: unknown, options: unknown, check: unknown): TaskRef<unknown>;
+  addEvent(id: unknown, options: unknown): TaskRef<unknown>;
+  addUntil(id: unknown, options: unknown): TaskRef<unknown>;
+  addOther(id: unknown, options: unknown): TaskRef<unknown>;
   addGroup(id: unknown, options: unknown, build: unknown): GroupRef<unknown>;
 }
 

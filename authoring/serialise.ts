@@ -91,7 +91,7 @@ function serialGroup({ id, parent, options }: DraftGroup): SerialGroup {
 
 /** What is at its default and newer than the first graphs is left out: a graph without it has the hash it had. */
 function serialTask(task: DraftTask): SerialTask {
-  const { id, group, options, inputs, items, map, teardown, decides, upstream, templates } = task;
+  const { id, group, options, inputs, items, map, teardown, decides, upstream, templates, wait } = task;
   return {
     id,
     label: options.label,
@@ -117,6 +117,7 @@ function serialTask(task: DraftTask): SerialTask {
     ...(Object.keys(items).length > 0 && { items }),
     ...(options.maxActivePerRun !== null && { concurrency: options.maxActivePerRun }),
     ...(decides !== null && { decides }),
+    ...(wait !== null && { wait }),
     ...(options.setup && { setup: true as const }),
     ...(teardown !== null && { teardown }),
   };

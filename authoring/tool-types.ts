@@ -12,6 +12,7 @@ import type {
   TaskOf,
   Templates,
 } from "./types.ts";
+import type { SensorOf, WaitForOf, WaitForRunOf, WaitUntilOf } from "./wait-types.ts";
 
 /** What follows a branch: a task or group right after it, by reference or id. A group means the tasks it begins with. */
 export type Target = TaskOrGroup | string;
@@ -79,4 +80,8 @@ export interface DagTools<P = AnyParams> {
   readonly branch: BranchOf<P>;
   readonly switchOn: SwitchOnOf<P>;
   readonly shortCircuit: ShortCircuitOf<P>;
+  readonly sensor: SensorOf<P>;
+  readonly waitFor: WaitForOf;
+  readonly waitUntil: WaitUntilOf;
+  readonly waitForRun: WaitForRunOf;
 }

@@ -1,4 +1,4 @@
-/** `task`, `taskGroup`, `branch` and the like: as a DAG's function gets them, and as they are imported. */
+/** `task`, `taskGroup`, `branch`, `sensor` and the like: as a DAG's function gets them, and as they are imported. */
 import { DefinitionError } from "../core/errors.ts";
 import { registry, type OpenDag } from "./registry.ts";
 import { show } from "./show.ts";
@@ -12,7 +12,14 @@ const ADDS = {
   branch: "addBranch",
   switchOn: "addSwitch",
   shortCircuit: "addShortCircuit",
+  sensor: "addSensor",
+  waitFor: "addEvent",
+  waitUntil: "addUntil",
+  waitForRun: "addOther",
 } as const satisfies Record<keyof DagTools, keyof OpenDag>;
+
+/** They take no function. */
+const BODYLESS: readonly (keyof DagTools)[] = ["waitFor", "waitUntil", "waitForRun"];
 
 /** `dagFor`: the DAG being built; it is told the tool and the id, for its error. */
 export function toolsOf(dagFor: (tool: keyof DagTools, id: unknown) => OpenDag): DagTools {
@@ -20,11 +27,28 @@ export function toolsOf(dagFor: (tool: keyof DagTools, id: unknown) => OpenDag):
     (name: keyof DagTools) =>
     (id: unknown, ...rest: readonly unknown[]): unknown => {
       const open = dagFor(name, id);
+      if (BODYLESS.includes(name))
+        return open[ADDS[name]](id, bodylessOptions(name, open, id, rest), undefined);
       return rest.length < 2 ? open[ADDS[name]](id, {}, rest[0]) : open[ADDS[name]](id, rest[0], rest[1]);
     };
   return Object.fromEntries(
     (Object.keys(ADDS) as (keyof DagTools)[]).map((name) => [name, tool(name)]),
   ) as unknown as DagTools;
+}
+
+function bodylessOptions(
+  tool: keyof DagTools,
+  { dagId }: OpenDag,
+  id: unknown,
+  rest: readonly unknown[],
+): unknown {
+  if (!rest.some((one) => typeof one === "function")) return rest[0] ?? {};
+  const instead =
+    tool === "waitFor" ? "what comes after it reads what it was ended with" : "what comes after it is a task";
+  throw new DefinitionError(
+    "bad_body",
+    `dag "${dagId}", task ${show(id)}: ${tool}() takes no function, as nothing of it runs; ${instead}, and a check of your own is a sensor()`,
+  );
 }
 
 const tools = toolsOf((tool, id) => {
@@ -91,3 +115,43 @@ export const switchOn = tools.switchOn;
  * task("sell", { after: [isOpen] }, () => "sold");
  */
 export const shortCircuit = tools.shortCircuit;
+
+/**
+ * Defines a task that waits until its check answers something: false, null and undefined mean "not yet", any other value
+ * ends it and is its output. After the first "not yet" it holds no slot. A check that throws is a failed try.
+ *
+ * @example
+ * const size = sensor("file", { every: "5m", timeout: "12h" }, async () => (await stat(path).catch(() => null))?.size);
+ * task("load", { inputs: { size } }, ({ inputs }) => inputs.size); // a number
+ */
+export const sensor = tools.sensor;
+
+/**
+ * Defines a task without a body, which somebody ends: by its address (`waitUrl` in a body's context), the page, the API or
+ * the command line. Its output is what it was ended with. It holds no slot.
+ *
+ * @example
+ * const approval = waitFor("approval", { payload: z.object({ by: z.string() }), timeout: "3d" });
+ * task("pay", { inputs: { approval } }, ({ inputs }) => `approved by ${inputs.approval.by}`);
+ */
+export const waitFor = tools.waitFor;
+
+/**
+ * Defines a task without a body, which waits for an instant. It holds no slot.
+ *
+ * @example
+ * waitUntil("morning", { time: "06:00" }); // in the DAG's zone, on the day on which the data interval ends
+ * waitUntil("rested", { delay: "30m" }); // after the end of the data interval
+ * waitUntil("said", { at: "{{ conf.opening }}" });
+ */
+export const waitUntil = tools.waitUntil;
+
+/**
+ * Defines a task without a body, which waits for a run of another DAG, or for a task in it, to succeed; it fails when that
+ * failed. While there is no such run it waits. It holds no slot.
+ *
+ * @example
+ * const sales = waitForRun("sales", { dag: "sales_daily", timeout: "12h" }); // of the same logical date
+ * waitForRun("yesterdays_load", { dag: "stock", task: "load", before: "1d" });
+ */
+export const waitForRun = tools.waitForRun;

@@ -204,6 +204,14 @@ export interface Log {
   readonly error: (...parts: readonly unknown[]) => void;
 }
 
+/** What a body that has waited is called with. */
+export interface Resumed {
+  /** What the wait was ended with; null where only time had to pass. */
+  readonly payload: unknown;
+  /** What `defer()` was given to keep. */
+  readonly state: unknown;
+}
+
 /** What a body is given. Times come from the run's interval, never from the clock, so that a rerun does the same. */
 export interface TaskContext<
   V = Readonly<Record<string, unknown>>,
@@ -239,6 +247,13 @@ export interface TaskContext<
   readonly zone: string;
   /** What whoever triggered the run passed along, as it came; empty for scheduled runs. */
   readonly conf: Readonly<Record<string, unknown>>;
+  /** What ended the wait that `defer()` began, and what it kept; undefined while the try has not waited. */
+  readonly resumed: Resumed | undefined;
+  /**
+   * The address that ends the wait of a `waitFor()` of this run, by reference or id; without one: this task's own, for
+   * `defer({ event: true })`.
+   */
+  readonly waitUrl: (task?: TaskRef<unknown> | string) => string;
   readonly log: Log;
   /** Aborted when the try is to stop: timed out, cancelled, cleared. Pass it on to `fetch` and the like. */
   readonly signal: AbortSignal;

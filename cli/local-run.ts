@@ -14,22 +14,23 @@ import { maskOf, type Mask } from "../platform/mask.ts";
 import { checkParams } from "../platform/params.ts";
 import { loadDag, ownFrames } from "./dag-files.ts";
 import { guarded } from "./local-guard.ts";
-import type { LocalFlags, TaskFlags } from "./local.ts";
+import type { DagFlags, LocalFlags, TaskFlags } from "./local.ts";
 import { jsonObject } from "./read.ts";
 
-export const testDag = (file: string, flags: LocalFlags) => guarded(() => dagTested(file, flags));
+export const testDag = (file: string, flags: DagFlags) => guarded(() => dagTested(file, flags));
 export const testTask = (file: string, taskId: string, flags: TaskFlags) =>
   guarded(() => taskTested(file, taskId, flags));
 export const renderTemplates = (file: string, taskId: string, flags: Omit<TaskFlags, "input">) =>
   guarded(() => templatesRendered(file, taskId, flags));
 
-async function dagTested(file: string, flags: LocalFlags): Promise<void> {
+async function dagTested(file: string, flags: DagFlags): Promise<void> {
   const { dag, given, mask } = await local(file, flags);
   const quiet = flags.output === "json";
   const width = Math.min(LONGEST_NAME, Math.max(...dag.graph.tasks.map(({ id }) => id.length), 0));
   const name = (taskId: string): string => taskId.padEnd(width);
   const run = await runDag(dag, {
     ...given,
+    events: flags.event,
     log: (taskId, { level, text }) =>
       quiet ? undefined : printLines(`${name(taskId)} ${level.padEnd(5)} `, mask(text)),
     onState: (taskId, state) => (quiet ? undefined : console.log(`${name(taskId)} → ${state}`)),
@@ -101,7 +102,7 @@ async function taskTested(file: string, taskId: string, flags: TaskFlags): Promi
     const why = tried.message === null ? "" : `: ${mask(tried.message)}`;
     console.log(`\n${taskId} of ${tried.dagId} ${tried.runId}: ${tried.state}${why}`);
   }
-  if (tried.state !== "success" && tried.state !== "skipped") process.exitCode = 1;
+  if (!["success", "skipped", "deferred"].includes(tried.state)) process.exitCode = 1;
 }
 
 async function templatesRendered(

@@ -1,12 +1,16 @@
 import type { Command } from "commander";
 import { withOutput, type Output } from "./output.ts";
-import { input, whole } from "./read.ts";
+import { named, whole } from "./read.ts";
 
 export interface LocalFlags extends Output {
   readonly dag?: string;
   readonly interval?: string;
   readonly conf: string;
   readonly now?: string;
+}
+
+export interface DagFlags extends LocalFlags {
+  readonly event: Readonly<Record<string, unknown>>;
 }
 
 export interface TaskFlags extends LocalFlags {
@@ -33,15 +37,24 @@ function withLocal(command: Command): Command {
 export function addDagsTest(dags: Command): void {
   withLocal(dags.command("test <file-or-dag>"))
     .description("run a DAG in this process, without any server")
-    .addHelpText("after", "\nExample:\n  meridian dags test dags/sales.ts --interval 2026-05-09")
-    .action(async (file: string, flags: LocalFlags) => await (await run()).testDag(file, flags));
+    .option(
+      "--event <task=json>",
+      "what ends the wait of a task, or task=@file.json; repeatable",
+      named("--event"),
+      {},
+    )
+    .addHelpText(
+      "after",
+      '\nExamples:\n  meridian dags test dags/sales.ts --interval 2026-05-09\n  meridian dags test dags/orders.ts --event \'approval={"by":"me"}\'',
+    )
+    .action(async (file: string, flags: DagFlags) => await (await run()).testDag(file, flags));
 }
 
 /** `tasks test` and `tasks render`: one task, without any server. */
 export function addTasksLocal(tasks: Command): void {
   withLocal(tasks.command("test <file-or-dag> <task>"))
     .description("run one try of a task in this process, with inputs of your choice")
-    .option("--input <name=json>", "an input's value, or name=@file.json; repeatable", input, {})
+    .option("--input <name=json>", "an input's value, or name=@file.json; repeatable", named("--input"), {})
     .option("--try <number>", "number of the try", whole(1), 1)
     .addHelpText("after", "\nExample:\n  meridian tasks test dags/sales.ts total --input 'rows=[1,2,3]'")
     .action(

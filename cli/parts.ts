@@ -137,6 +137,7 @@ export async function startApiPart(
     objects: await openObjects(config),
     temporalWeb: temporalUi === null ? null : { url: temporalUi, namespace: config.temporalNamespace },
     allowedHosts: [...config.allowedHosts, config.host],
+    publicUrl: config.apiUrl,
     webFolder: existsSync(join(webFolder, "index.html")) ? webFolder : null,
     version: VERSION,
     closing: closing.signal,

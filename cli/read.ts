@@ -87,33 +87,35 @@ export function namedRun(text: string | undefined): NamedRun {
   }
 }
 
-/** `name=JSON` or `name=@file.json`; repeated ones gather. */
-export function input(text: string, before: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const at = text.indexOf("=");
-  const [name, value] = [text.slice(0, at), text.slice(at + 1)];
-  if (at < 1) throw new UsageError("bad_input", `--input ${text}: expected name=JSON or name=@file.json`);
-  return {
-    ...before,
-    [name]: value.startsWith("@") ? fromFile(name, value.slice(1)) : fromText(name, value),
+/** `name=JSON` or `name=@file.json` of this option; repeated ones gather. */
+export const named =
+  (option: string) =>
+  (text: string, before: Readonly<Record<string, unknown>>): Record<string, unknown> => {
+    const at = text.indexOf("=");
+    const [name, value] = [text.slice(0, at), text.slice(at + 1)];
+    if (at < 1) throw new UsageError("bad_input", `${option} ${text}: expected name=JSON or name=@file.json`);
+    return {
+      ...before,
+      [name]: value.startsWith("@") ? fromFile(option, name, value.slice(1)) : fromText(option, name, value),
+    };
   };
-}
 
-const fromText = (name: string, text: string): unknown =>
+const fromText = (option: string, name: string, text: string): unknown =>
   parsed(
     text,
-    `--input ${name}=${text}: expected JSON; a text has quotes of its own, as in --input '${name}="berlin"'`,
+    `${option} ${name}=${text}: expected JSON; a text has quotes of its own, as in ${option} '${name}="berlin"'`,
   );
 
-function fromFile(name: string, path: string): unknown {
+function fromFile(option: string, name: string, path: string): unknown {
   let text: string;
   try {
     text = readFileSync(path, "utf8");
   } catch (error) {
-    throw new UsageError("bad_input", `--input ${name}=@${path}: ${(error as Error).message}`, {
+    throw new UsageError("bad_input", `${option} ${name}=@${path}: ${(error as Error).message}`, {
       cause: error,
     });
   }
-  return parsed(text, `--input ${name}=@${path}: the file is no JSON`);
+  return parsed(text, `${option} ${name}=@${path}: the file is no JSON`);
 }
 
 function parsed(text: string, problem: string): unknown {

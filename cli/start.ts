@@ -56,6 +56,7 @@ export async function start(given: Config, { dev = false }: StartOptions = {}): 
       temporalUi: embedded.temporalUi,
     });
     embedded.announcePage(api.url);
+    if (config.apiUrl === undefined) worker.addresses.reachedAt(api.url);
     const voice = (dev ? createDevVoice : createPlainVoice)({
       db: pool,
       folder: config.dags,

@@ -15,6 +15,7 @@ import { commandRun } from "./command.ts";
 import { firstOf, newRun, type RunFacts } from "./opening.ts";
 import type { RunStarter, RunToStart } from "./starter.ts";
 import type { MeridianClient, TriggeredRun, TriggerRequest } from "./types.ts";
+import { checkWait, endWait } from "./waits.ts";
 
 export interface ClientDeps {
   readonly pool: Pool;
@@ -59,6 +60,8 @@ export function createClient(deps: ClientDeps): MeridianClient {
       return triggered(row, row.granted && (await started(deps, toStart)));
     },
     command: async (request) => await commandRun(deps, request),
+    endWait: async (request) => await endWait(deps, request),
+    checkWait: async (request) => await checkWait(deps, request),
     async pause(dagId, who, reason) {
       if (!(await setPaused(deps.pool, dagId, true, who, reason))) await existing(deps.pool, dags, dagId);
     },

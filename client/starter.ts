@@ -16,6 +16,7 @@ import type { CommandAnswer } from "../core/progress.ts";
 import type { RunCommand } from "../core/run-command.ts";
 import { commandUpdate, type DagRunInput } from "../workflows/messages.ts";
 import { openedAtStart, type OpeningSettings, type RunFacts } from "./opening.ts";
+import { tellWaits } from "./waker.ts";
 
 export interface StarterDeps extends OpeningSettings {
   readonly pool: Pool;
@@ -41,6 +42,7 @@ export class RunStarter {
   readonly versions: Versions;
   readonly #deps: StarterDeps;
   readonly #marks: Batcher<number, undefined>;
+  #telling: "no" | "yes" | "again" = "no";
 
   constructor(deps: StarterDeps) {
     this.#deps = deps;
@@ -98,6 +100,28 @@ export class RunStarter {
       updateId: command.id,
       startWorkflowOperation,
     });
+  }
+
+  /** Tells runs of waits that have ended, behind the caller's back: what fails is told by a worker's outbox. */
+  tellWaits(): void {
+    const isTelling = this.#telling !== "no";
+    this.#telling = isTelling ? "again" : "yes";
+    if (!isTelling) void this.#tell();
+  }
+
+  async #tell(): Promise<void> {
+    const { pool, temporal, onError } = this.#deps;
+    const failed = (error: Error): void =>
+      onError(error, "telling a run of its waits failed; it will be tried again");
+    do {
+      this.#telling = "yes";
+      await tellWaits({ pool, temporal, onError: failed }).catch((error: unknown) => failed(error as Error));
+    } while (this.#hasMore());
+    this.#telling = "no";
+  }
+
+  #hasMore(): boolean {
+    return this.#telling === "again";
   }
 
   async #start(run: RunToStart): Promise<void> {

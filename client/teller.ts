@@ -1,5 +1,6 @@
 import { WorkflowNotFoundError, type Client } from "@temporalio/client";
 import { workflowIdOf } from "../core/ids.ts";
+import { groupBy } from "../core/group-by.ts";
 import { inParallel } from "../core/in-parallel.ts";
 import type { Pool } from "../db/connection.ts";
 import { markTold, takeUntold, type UntoldGrant } from "../db/pools/outbox.ts";
@@ -24,12 +25,7 @@ const IN_PARALLEL = 50;
  */
 export async function tellGrants(deps: TellerDeps): Promise<number> {
   const untold = await takeUntold(deps.pool, BATCH, HOLD_MS);
-  const byRun = new Map<number, UntoldGrant[]>();
-  for (const grant of untold) {
-    const own = byRun.get(grant.run);
-    if (own === undefined) byRun.set(grant.run, [grant]);
-    else own.push(grant);
-  }
+  const byRun = groupBy(untold, ({ run }) => run);
   const told: UntoldGrant[] = [];
   await inParallel(byRun.values(), IN_PARALLEL, async (group) => {
     try {

@@ -2,6 +2,7 @@
 
 import type { CommandAnswer } from "../core/progress.ts";
 import type { RunCommand } from "../core/run-command.ts";
+import type { WaitPlace } from "../platform/wait-address.ts";
 
 export interface TriggerRequest {
   readonly dagId: string;
@@ -32,6 +33,32 @@ export interface CommandRequest {
   readonly who: string;
 }
 
+/** A task of a run. */
+export interface TaskName {
+  readonly dagId: string;
+  readonly runId: string;
+  readonly taskId: string;
+  /** -1: it is not mapped. */
+  readonly mapIndex: number;
+}
+
+export interface WaitNumber {
+  readonly try: number;
+  /** Number of the wait within its try, from 1. */
+  readonly wait: number;
+}
+
+export interface EndWaitRequest {
+  /** By name: the one that waits, or will wait next. By its address: that one alone. */
+  readonly at: TaskName | WaitPlace;
+  /** JSON; undefined is null. */
+  readonly payload: unknown;
+  readonly who: string;
+}
+
+export interface EndedWait extends TaskName, WaitNumber {}
+export interface CheckedWait extends TaskName, WaitNumber {}
+
 export interface MeridianClient {
   /** Creates and starts a manual run. Throws NotFound, Refused, or Conflict (details.runId) when the logical date has its run. */
   trigger(request: TriggerRequest): Promise<TriggeredRun>;
@@ -41,6 +68,13 @@ export interface MeridianClient {
    * Conflict, with what stands against it. A repeat of the command's id is answered, not redone.
    */
   command(request: CommandRequest): Promise<CommandAnswer>;
+  /**
+   * Ends a wait, also ahead of its beginning; one alone of any number of callers does. Throws Conflict `already_ended` or
+   * `too_late`, Refused `bad_payload` (details.errors), or what else stands against it.
+   */
+  endWait(request: EndWaitRequest): Promise<EndedWait>;
+  /** A sensor, or a wait for another run, is checked at once. */
+  checkWait(request: TaskName & { readonly who: string }): Promise<CheckedWait>;
   /** Also creates at once what is due. */
   unpause(dagId: string, who: string): Promise<void>;
 }

@@ -29,6 +29,21 @@ const OPTIONS: Readonly<Record<string, string>> = {
   max_map_length: "maxMapped",
   concurrency: '=a pool bounds how many tasks run at once: defaults: { pool: "…" }',
   max_active_tasks: '=a pool bounds how many tasks run at once: defaults: { pool: "…" }',
+  poke_interval: "every",
+  soft_fail: "softFail",
+  mode: "=after its first check a sensor holds no slot, whatever its mode; leave it out",
+  deferrable: "=what waits holds no slot anyway; leave it out",
+  reschedule: "=after its first check a sensor holds no slot anyway; leave it out",
+  exponential_backoff: "=a sensor rests as long between all its checks: every",
+  external_dag_id: "dag",
+  external_task_id: "task",
+  external_task_ids: "=a waitForRun() waits for one task: make one for each, or wait for the run as a whole",
+  execution_delta: "before",
+  execution_date_fn: "logicalDate",
+  target_time: "time",
+  target_datetime: "at",
+  target_dttm: "at",
+  delta: "delay",
   dag_id: "=the id is the first argument of dag()",
   task_id: "=the id is the first argument of task()",
   group_id: "=the id is the first argument of taskGroup()",
@@ -47,6 +62,39 @@ const TEMPLATE_NAMES: Readonly<Record<string, string>> = {
   var: "=there are no variables; params, conf or a connection hold what changes",
   conn: '=a connection is read in the body: connection("name")',
 };
+
+/** What `meridian` exports, by Airflow's names. */
+const EXPORTS: Readonly<Record<string, string>> = {
+  DAG: "dag",
+  TaskGroup: "taskGroup",
+  task_group: "taskGroup",
+  PythonOperator: "task",
+  EmptyOperator: "task",
+  BashOperator: "task",
+  BranchPythonOperator: "branch",
+  ShortCircuitOperator: "shortCircuit",
+  PythonSensor: "sensor",
+  FileSensor: "sensor",
+  SqlSensor: "sensor",
+  HttpSensor: "sensor",
+  BaseSensorOperator: "sensor",
+  ExternalTaskSensor: "waitForRun",
+  TimeSensor: "waitUntil",
+  TimeSensorAsync: "waitUntil",
+  TimeDeltaSensor: "waitUntil",
+  TimeDeltaSensorAsync: "waitUntil",
+  DateTimeSensor: "waitUntil",
+  DateTimeSensorAsync: "waitUntil",
+  HITLOperator: "waitFor",
+  ApprovalOperator: "waitFor",
+  TaskDeferred: "defer",
+  AirflowSkipException: "skip",
+  AirflowFailException: "fail",
+};
+
+/** To be appended to a message about a name that `meridian` does not export; empty when none comes near. */
+export const exportMeant = (name: string): string =>
+  fromTable(EXPORTS[own(EXPORTS, name)], () => true) || didYouMean(name, new Set(Object.values(EXPORTS)));
 
 /** To be appended to a message about an option that is not among these; empty when none comes near. */
 export const optionMeant = (word: string, known: readonly string[]): string =>

@@ -1,6 +1,7 @@
 /** What passes between a run, the worker and a task body; plain data. */
 
 import type { Measured } from "./mapping.ts";
+import type { Deferral } from "./waits.ts";
 
 /** What a body is told about itself; plain data, sent to the thread. Instants are ISO text. */
 export interface BodyContext {
@@ -19,6 +20,10 @@ export interface BodyContext {
   readonly ds: string;
   readonly zone: string;
   readonly conf: Readonly<Record<string, unknown>>;
+  /** What ended the wait that this try began before, and what it kept over it; left out: it begins. */
+  readonly resumed?: { readonly payload: unknown; readonly state: unknown };
+  /** Addresses of the DAG's waits that somebody is to end, by task id; left out: there are none. */
+  readonly waitUrls?: Readonly<Record<string, string>>;
 }
 
 /** A line of a try's log. `at` in epoch ms. */
@@ -59,6 +64,8 @@ export type BodyOutcome =
       readonly measured?: Measured;
     }
   | { readonly kind: "skipped"; readonly message: string }
+  /** The try goes on waiting, without a slot. */
+  | { readonly kind: "deferred"; readonly deferral: Deferral }
   | { readonly kind: "failed"; readonly error: BodyError }
   | { readonly kind: "timed_out"; readonly error: BodyError }
   /** Stopped because `signal` was aborted. */

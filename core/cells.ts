@@ -19,6 +19,12 @@ export interface RunCell {
   readonly follow?: readonly number[];
   /** Ready, and waits for others of its task to end (`concurrency`). */
   readonly held?: true;
+  /** Of a sensor: when its time-out is over, epoch ms; kept over its tries (P6). */
+  readonly waitBy?: number;
+  /** How many waits the latest try has begun. */
+  readonly waits?: number;
+  /** Its wait number `waits` has ended, and the body goes on; `by`: until then, epoch ms. */
+  readonly resume?: { readonly by: number | null };
   /** A mapped task as a whole has been recorded: it is taken away when it is mapped out. */
   readonly told?: true;
 }

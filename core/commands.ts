@@ -5,9 +5,11 @@ import { mapIn, mapOutOf } from "./map-out.ts";
 import type { At, TryOutcome } from "./progress.ts";
 import { companionsOf } from "./plan.ts";
 import { TASK_DONE, type TaskState } from "./states.ts";
+import { abandonedOf, stoppedOutcome } from "./waking.ts";
 
 /** A try that was asked to stop by hand has ended, however it ended. */
-export function stopped(draft: Draft, at: At, then: AfterStop, outcome: TryOutcome): void {
+export function stopped(draft: Draft, at: At, then: AfterStop, given: TryOutcome): void {
+  const outcome = stoppedOutcome(given);
   const ended = { state: outcome.kind, outcome };
   if (then !== "clear") {
     if (then === "success" && outcome.kind === "success") draft.keep(at, outcome);
@@ -62,7 +64,10 @@ function evaluateAll(draft: Draft, tasks: Iterable<number>): void {
 /** Nothing of it is left as it was: its lists, which may be others by now, are looked at again. */
 function isWhole(draft: Draft, task: number, cleared: ReadonlySet<number>): boolean {
   if (!cleared.has(task)) return false;
-  return [...draft.cells.indexes(task)].every((index) => !TASK_DONE[draft.cells.get(task, index).state]);
+  return [...draft.cells.indexes(task)].every((index) => {
+    const { state, afterStop } = draft.cells.get(task, index);
+    return state === "none" || (state === "running" && afterStop === "clear");
+  });
 }
 
 /** Setups and teardowns that these cells stand between: what was prepared is gone. */
@@ -97,7 +102,7 @@ function reset(draft: Draft, at: At): void {
   if (cell.state === "none" && cell.held !== true) return;
   if (TASK_DONE[cell.state]) draft.open += 1;
   draft.cells.set(at.task, at.index, { ...NEW_CELL, try: cell.try, ...(at.index < 0 && { told: true }) });
-  draft.record(at, "none", null);
+  draft.record(at, "none", abandonedOf(cell, "cleared"));
 }
 
 function stopThen(draft: Draft, at: At, cell: RunCell, then: AfterStop): void {
@@ -115,7 +120,7 @@ export function mark(draft: Draft, given: readonly At[], as: "success" | "failed
         continue;
       }
       if (TASK_DONE[cell.state]) draft.open += 1;
-      draft.settle(at, as, null);
+      draft.settle(at, as, abandonedOf(cell, `marked as ${as}`));
     }
   }
   if (as === "failed") return;

@@ -17,6 +17,8 @@ import {
 import { afterFailure, fraction } from "./retry.ts";
 import { decide, type RuleAnswer } from "./rules.ts";
 import { TASK_DONE, type RunState, type TaskState } from "./states.ts";
+import { isBodyless } from "./waits.ts";
+import { abandonedOf } from "./waking.ts";
 
 export class Draft {
   readonly plan: RunPlan;
@@ -137,17 +139,50 @@ export class Draft {
     return cell?.state === "success" ? (cell.follow ?? null) : null;
   }
 
+  /** The next try; or the same one goes on after a wait. */
   request(at: At): void {
     const cell = this.cell(at);
-    const { concurrency } = this.plan.tasks[at.task]!;
+    const { concurrency, wait } = this.plan.tasks[at.task]!;
+    if (isBodyless(wait)) {
+      this.#wait(at);
+      return;
+    }
     const { tally } = this.cells.task(at.task);
     if (concurrency !== undefined && tally !== null && tally.active >= concurrency) {
       this.cells.set(at.task, at.index, { ...cell, held: true });
       return;
     }
-    const { held: _, ...free } = cell;
-    this.cells.set(at.task, at.index, { ...free, state: "queued", try: cell.try + 1 });
-    this.effects.push({ kind: "request", task: at.task, index: at.index, try: cell.try + 1 });
+    const { held: _, waits, resume, ...free } = cell;
+    const goesOn = cell.state === "deferred" && waits !== undefined && resume !== undefined;
+    const number = goesOn ? cell.try : cell.try + 1;
+    this.cells.set(at.task, at.index, {
+      ...free,
+      ...(goesOn && { waits, resume }),
+      state: "queued",
+      try: number,
+    });
+    this.effects.push({ kind: "request", task: at.task, index: at.index, try: number });
+  }
+
+  /** A task without a body waits at once, without a slot. */
+  #wait(at: At): void {
+    const { resume: _, ...cell } = this.cell(at);
+    const number = cell.try + 1;
+    this.cells.set(at.task, at.index, { ...cell, state: "deferred", try: number, waits: 1 });
+    this.record(at, "deferred", null);
+    this.effects.push({ kind: "defer", task: at.task, index: at.index, try: number });
+  }
+
+  /** Its slots are there. A sensor's time-out counts from the first time (P6). */
+  begin(at: At, now: number | undefined): void {
+    const cell = this.cell(at);
+    const timeoutMs = this.plan.tasks[at.task]!.wait?.timeoutMs;
+    const counts = typeof timeoutMs === "number" && cell.waitBy === undefined && now !== undefined;
+    this.cells.set(at.task, at.index, {
+      ...cell,
+      state: "running",
+      ...(counts && { waitBy: now + timeoutMs }),
+    });
   }
 
   /** The next of a task whose instances wait for each other. */
@@ -232,7 +267,7 @@ export class Draft {
     const cell = this.cell(at);
     if (TASK_DONE[cell.state]) return;
     if (cell.state === "running") this.stop(at, cell);
-    else this.settle(at, "cancelled", null);
+    else this.settle(at, "cancelled", abandonedOf(cell, "the run was ended"));
   }
 
   stop(at: At, { try: number }: RunCell): void {

@@ -6,6 +6,7 @@ import type { Timetable } from "./calendar/timetable.ts";
 import type { SerialMap } from "./mapping.ts";
 import type { RetryRule } from "./retry.ts";
 import type { TriggerRule } from "./rules.ts";
+import type { SerialWait } from "./waits.ts";
 
 /** Raised when the shape changes; readers keep reading what live runs hold. */
 export const GRAPH_FORMAT = 1;
@@ -98,6 +99,8 @@ export interface SerialTask {
   readonly decides?: "branch" | "short_circuit";
   /** So many of its instances at once in one run; left out: all. */
   readonly concurrency?: number;
+  /** What it waits for; left out: it is no wait. */
+  readonly wait?: SerialWait;
   /** It prepares what its teardowns take away again. */
   readonly setup?: true;
   /** It takes away what the setups at these positions prepared, however the work went; left out: it is no teardown. */

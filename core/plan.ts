@@ -2,6 +2,7 @@
 import type { AskedOfOutput } from "./decision.ts";
 import type { SerialGraph, SerialTask } from "./graph.ts";
 import type { SerialMap } from "./mapping.ts";
+import { runWaitOf, type RunWait } from "./waits.ts";
 
 export type RunTask = Pick<
   SerialTask,
@@ -27,7 +28,7 @@ export type RunTask = Pick<
   | "concurrency"
   | "setup"
   | "teardown"
->;
+> & { readonly wait?: RunWait };
 
 /** Only what a run needs: it is kept in the run's history. What is at its default there is left out. */
 export function runTaskOf(task: RunTask): RunTask {
@@ -52,6 +53,7 @@ export function runTaskOf(task: RunTask): RunTask {
     ...(task.map !== undefined && { map: task.map }),
     ...(task.decides !== undefined && { decides: task.decides }),
     ...(task.concurrency !== undefined && { concurrency: task.concurrency }),
+    ...(task.wait !== undefined && { wait: runWaitOf(task.wait) }),
     ...(task.setup === true && { setup: true }),
     ...(task.teardown !== undefined && { teardown: task.teardown }),
   };

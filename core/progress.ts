@@ -4,6 +4,7 @@ import { NEW_TASK, type TaskProgress } from "./cells.ts";
 import type { Measured } from "./mapping.ts";
 import type { RunPlan } from "./plan.ts";
 import type { RunState, TaskState, TryState } from "./states.ts";
+import type { WaitEnd } from "./waits.ts";
 
 /** Plain JSON: it is stored when the run closes and carried over continue-as-new. */
 export interface RunProgress {
@@ -51,9 +52,12 @@ export type AtTry = At & { readonly try: number };
 
 export type RunEvent =
   | { readonly kind: "opened" }
-  | ({ readonly kind: "granted" } & AtTry)
+  /** `now`, epoch ms: a sensor's time-out counts from its first. */
+  | ({ readonly kind: "granted"; readonly now?: number } & AtTry)
   | ({ readonly kind: "ended"; readonly outcome: TryOutcome } & AtTry)
   | ({ readonly kind: "due" } & AtTry)
+  /** A wait of the try has ended, the `wait`th. */
+  | ({ readonly kind: "woken"; readonly wait: number; readonly end: WaitEnd } & AtTry)
   /** The rest is over that a failed run takes before it begins again. */
   | { readonly kind: "rerun"; readonly rerun: number }
   /** Ends the run before its time; teardowns whose setups succeeded run first (K29, K77). */
@@ -65,6 +69,8 @@ export type RunEvent =
 export type Effect =
   /** Ask for the slots of a try. */
   | ({ readonly kind: "request" } & AtTry)
+  /** Begin the wait of a task that has no body; its `woken` follows. */
+  | ({ readonly kind: "defer" } & AtTry)
   /** Run the body. */
   | ({ readonly kind: "start" } & AtTry)
   /** Send `due` after the delay. */

@@ -7,6 +7,7 @@ import { clear, mark, stopped } from "./commands.ts";
 import { Draft } from "./draft.ts";
 import { mapOut } from "./map-out.ts";
 import type { RunPlan } from "./plan.ts";
+import { deferred, expired, WAIT_TIMEOUT, woken } from "./waking.ts";
 import type { At, AtTry, Effect, RunEvent, RunProgress, TryOutcome } from "./progress.ts";
 
 /** A worker lost this many times in a row under one task is taken as the task's own failure, which its retries are for. */
@@ -32,7 +33,7 @@ const HANDLERS: { readonly [K in RunEvent["kind"]]: Handler<K> } = {
   },
   granted: (draft, at) => {
     if (!draft.isAt(at, "queued")) return;
-    draft.cells.set(at.task, at.index, { ...draft.cell(at), state: "running" });
+    draft.begin(at, at.now);
     draft.effects.push({ ...tryOf(at), kind: "start" });
   },
   ended: (draft, at) => {
@@ -45,6 +46,7 @@ const HANDLERS: { readonly [K in RunEvent["kind"]]: Handler<K> } = {
   due: (draft, at) => {
     if (draft.isAt(at, "up_for_retry")) draft.request(at);
   },
+  woken,
   rerun: (draft, { rerun }) => {
     // One of before: a command came into that rest.
     if (!draft.resting || draft.reruns !== rerun) return;
@@ -86,12 +88,16 @@ type End<K extends TryOutcome["kind"]> = (
 const END: { readonly [K in TryOutcome["kind"]]: End<K> } = {
   success: (draft, at, outcome) => draft.succeeded(at, outcome),
   skipped: (draft, at, outcome) => draft.settle(at, "skipped", { state: "skipped", outcome }),
+  deferred,
   cancelled: (draft, at, outcome) => {
     if (draft.isEnding(at)) draft.settle(at, draft.endState, { state: "cancelled", outcome });
     else draft.again(at, { state: "requeued", outcome }, {});
   },
   failed: (draft, at, outcome) => draft.failed(at, "failed", outcome, outcome.error),
-  timed_out: (draft, at, outcome) => draft.failed(at, "timed_out", outcome, outcome.error),
+  timed_out: (draft, at, outcome) => {
+    if (outcome.error.code === WAIT_TIMEOUT) expired(draft, at, outcome.error.message);
+    else draft.failed(at, "timed_out", outcome, outcome.error);
+  },
   requeued: (draft, at, outcome) => draft.again(at, { state: "requeued", outcome }, {}),
   lost: (draft, at, outcome) => {
     const lost = draft.cell(at).lost + 1;

@@ -21,6 +21,7 @@ export type RunState = (typeof RUN_STATES)[number];
 
 export const TRY_STATES = [
   "running",
+  "deferred",
   "success",
   "failed",
   "timed_out",
@@ -29,7 +30,7 @@ export const TRY_STATES = [
   "requeued",
   "cancelled",
 ] as const;
-/** State of one numbered try. `lost`: its worker died; `requeued`: handed back unharmed, no retry used up. */
+/** State of one numbered try. `deferred`: it waits without a slot; `lost`: its worker died; `requeued`: handed back unharmed, no retry used up. */
 export type TryState = (typeof TRY_STATES)[number];
 
 export const RUN_TYPES = ["scheduled", "manual", "backfill", "dataset", "fork"] as const;

@@ -64,6 +64,8 @@ const FILTERS: Readonly<Record<string, (at: number, zone: string) => string>> = 
 export interface TemplateRules {
   /** Names of the DAG's params; null: any. */
   readonly params: () => readonly string[] | null;
+  /** Where not all names are known: which are, and why. */
+  readonly only?: { readonly names: readonly string[]; readonly why: string };
 }
 
 /** Renders what `compileTemplate` has checked: the same shape, its texts rendered. */
@@ -199,6 +201,13 @@ function sourceOf(steps: readonly string[], rules: TemplateRules, where: string,
     throw wrong(
       where,
       `"{{ ${shown} }}": the name "${whole}" does not exist${templateNameMeant(whole, Object.keys(NAMES)) || `; expected one of ${Object.keys(NAMES).join(", ")}`}`,
+    );
+  }
+  const { only } = rules;
+  if (only !== undefined && !only.names.includes(source)) {
+    throw wrong(
+      where,
+      `"{{ ${shown} }}": ${source} is not known here: ${only.why}; expected one of ${only.names.join(", ")}`,
     );
   }
   const param = source === "params" ? steps[1] : undefined;

@@ -174,7 +174,14 @@ create table app.schema_migration (
   number integer not null,
   name text not null,
   at timestamp with time zone not null default now(),
+  hash text,
   constraint schema_migration_pkey PRIMARY KEY (number)
+);
+
+create table app.secret (
+  name text not null,
+  value text not null,
+  constraint secret_pkey PRIMARY KEY (name)
 );
 
 create table app.stop (
@@ -214,6 +221,51 @@ create table app.task_try (
   constraint task_try_pkey PRIMARY KEY (run, task_id, map_index, try)
 ) partition by range (run);
 
+create table app.wait (
+  run bigint not null,
+  task_id text not null,
+  map_index integer not null default '-1'::integer,
+  try integer not null,
+  wait integer not null default 1,
+  kind text not null,
+  queue text not null default 'default'::text,
+  resumes boolean not null default false,
+  spec jsonb not null default '{}'::jsonb,
+  state json,
+  every_ms bigint,
+  next_at timestamp with time zone,
+  expires_at timestamp with time zone,
+  try_expires_at timestamp with time zone,
+  pokes integer not null default 0,
+  poked_at timestamp with time zone,
+  claimed_by text,
+  claimed_until timestamp with time zone,
+  begun_at timestamp with time zone,
+  ended_at timestamp with time zone,
+  ended_as text,
+  ended_by text,
+  payload json,
+  detail jsonb,
+  tell_after timestamp with time zone,
+  known boolean not null default false,
+  constraint wait_pkey PRIMARY KEY (run, task_id, map_index, try, wait)
+) with (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0, fillfactor=80);
+CREATE INDEX wait_expires ON app.wait USING btree (LEAST(expires_at, try_expires_at)) WHERE ((ended_at IS NULL) AND (begun_at IS NOT NULL) AND ((expires_at IS NOT NULL) OR (try_expires_at IS NOT NULL)));
+CREATE INDEX wait_next ON app.wait USING btree (next_at) WHERE ((ended_at IS NULL) AND (begun_at IS NOT NULL) AND (next_at IS NOT NULL));
+CREATE INDEX wait_open ON app.wait USING btree (run, task_id) WHERE ((ended_at IS NULL) AND (begun_at IS NOT NULL));
+CREATE INDEX wait_untold ON app.wait USING btree (tell_after) WHERE ((ended_at IS NOT NULL) AND (begun_at IS NOT NULL) AND (NOT known));
+
+create table app.waited (
+  run bigint not null,
+  task_id text not null,
+  map_index integer not null default '-1'::integer,
+  try integer not null,
+  reason text not null,
+  since timestamp with time zone not null,
+  until timestamp with time zone not null,
+  constraint waited_pkey PRIMARY KEY (run, task_id, map_index, try, since)
+) partition by range (run);
+
 create table app.worker (
   queue text not null,
   worker text not null,
@@ -223,17 +275,21 @@ create table app.worker (
   constraint worker_pkey PRIMARY KEY (queue, worker)
 );
 
-CREATE OR REPLACE FUNCTION app.advance(p_runs bigint[], p_records jsonb, p_requests jsonb)
- RETURNS TABLE(undecided boolean, grants jsonb)
+CREATE OR REPLACE FUNCTION app.advance(p_runs bigint[], p_records jsonb, p_requests jsonb, p_waits jsonb)
+ RETURNS TABLE(undecided boolean, grants jsonb, woken boolean)
  LANGUAGE plpgsql
 AS $function$
 declare
   v_undecided boolean := false;
+  v_woken boolean := false;
 begin
   if jsonb_array_length(p_requests) > 0 then
     perform app.share_allocator();
   end if;
   perform app.settle(p_records);
+  if jsonb_array_length(p_waits) > 0 then
+    v_woken := app.begin_waits(p_waits);
+  end if;
 
   if jsonb_array_length(p_requests) > 0 then
     insert into app.cell as c (run, task_id, map_index, state, try, phase, queued_at)
@@ -241,8 +297,14 @@ begin
     from jsonb_to_recordset(p_requests) as r(run bigint, task_id text, map_index integer, try integer)
     order by r.run, r.task_id, r.map_index, r.try desc
     on conflict on constraint cell_pkey do update
-      set state = 'queued', try = excluded.try, phase = 0, queued_at = excluded.queued_at, started_at = null, ended_at = null
-      where excluded.try > c.try;
+      set state = 'queued', try = excluded.try, phase = 0, queued_at = excluded.queued_at, ended_at = null,
+          started_at = case when excluded.try = c.try then c.started_at end
+      where excluded.try > c.try or (excluded.try = c.try and c.phase < 0);
+    -- One that goes on after its wait: its run knows of that end.
+    update app.wait as w set known = true
+    from jsonb_to_recordset(p_requests) as r(run bigint, task_id text, map_index integer, try integer)
+    where w.run = r.run and w.task_id = r.task_id and w.map_index = r.map_index and w.try = r.try
+      and w.ended_at is not null and not w.known;
 
     select a.undecided into v_undecided from app.ask(p_requests) a;
   end if;
@@ -262,7 +324,7 @@ begin
     select l.run, l.task_id, l.map_index, l.try from app.lease l join asked a using (run, task_id, map_index, try)
     where l.granted_at is not null
   )
-  select v_undecided, coalesce((select jsonb_agg(jsonb_build_array(g.run, g.task_id, g.map_index, g.try)) from all_grants g), '[]');
+  select v_undecided, coalesce((select jsonb_agg(jsonb_build_array(g.run, g.task_id, g.map_index, g.try)) from all_grants g), '[]'), v_woken;
 end $function$;
 
 CREATE OR REPLACE FUNCTION app.ask(p_requests jsonb, OUT at_once boolean, OUT undecided boolean)
@@ -304,6 +366,73 @@ begin
   undecided := not at_once and app.grant_free(v_accounts, interval '0');
 end $function$;
 
+CREATE OR REPLACE FUNCTION app.begin_waits(p jsonb)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_ended boolean;
+begin
+  with asked as (
+    select x.*, x.state_text::json as kept
+    from jsonb_to_recordset(p) as x(run bigint, task_id text, map_index integer, try integer, wait integer, kind text, queue text,
+      resumes boolean, spec jsonb, state_text text, every_ms bigint, next_in_ms double precision, next_at timestamptz,
+      expires_in_ms double precision, expires_at timestamptz, try_expires_at timestamptz, ended_as text, detail jsonb)
+  ), begun as (
+    insert into app.wait as w (run, task_id, map_index, try, wait, kind, queue, resumes, spec, state, every_ms, next_at, expires_at,
+                               try_expires_at, begun_at, ended_at, ended_as, detail, tell_after)
+    select a.run, a.task_id, a.map_index, a.try, a.wait, a.kind, a.queue, a.resumes, a.spec, a.kept, a.every_ms,
+           coalesce(a.next_at, app.now() + make_interval(secs => a.next_in_ms / 1000)),
+           coalesce(a.expires_at, app.now() + make_interval(secs => a.expires_in_ms / 1000)), a.try_expires_at, app.now(),
+           case when a.ended_as is not null then app.now() end, a.ended_as, a.detail, case when a.ended_as is not null then app.now() end
+    from asked a
+    -- A repeat that comes late, after its try has ended, begins nothing.
+    where not exists (select from app.cell c where c.run = a.run and c.task_id = a.task_id and c.map_index = a.map_index
+                      and (c.try > a.try or (c.try = a.try and c.phase = 3)))
+    order by a.run, a.task_id, a.map_index, a.try, a.wait
+    on conflict on constraint wait_pkey do update
+      set begun_at = excluded.begun_at, resumes = excluded.resumes, spec = excluded.spec, state = excluded.state,
+          queue = excluded.queue, tell_after = app.now(), known = false
+      where w.begun_at is null
+    returning w.run, w.task_id, w.map_index, w.try, w.wait, w.resumes, w.ended_at, w.payload
+  ), tries as (
+    -- Of a body that waits it is there; an event that came ahead of it is its output.
+    insert into app.task_try as t (run, task_id, map_index, try, state, started_at, output)
+    select b.run, b.task_id, b.map_index, b.try, 'deferred', app.now(), case when not b.resumes then b.payload end
+    from begun b
+    on conflict on constraint task_try_pkey do update set output = coalesce(excluded.output, t.output)
+      where excluded.output is not null
+  ), cells as (
+    update app.cell c set started_at = app.now() from begun b
+    where c.run = b.run and c.task_id = b.task_id and c.map_index = b.map_index and c.try = b.try and c.started_at is null
+  )
+  select coalesce(bool_or(b.ended_at is not null), false) into v_ended from begun b;
+  return v_ended;
+end $function$;
+
+CREATE OR REPLACE FUNCTION app.claim_pokes(p_worker text, p_queues text[], p_limit integer, p_hold_ms double precision)
+ RETURNS TABLE(run bigint, task_id text, map_index integer, try integer, wait integer, spec jsonb, expires_at timestamp with time zone, try_expires_at timestamp with time zone, dag_id text, run_id text, run_type text, logical_at timestamp with time zone, start_at timestamp with time zone, end_at timestamp with time zone, version bigint, conf jsonb, inputs jsonb)
+ LANGUAGE plpgsql
+AS $function$
+begin
+  return query
+  with due as (
+    select w.run, w.task_id, w.map_index, w.try, w.wait from app.wait w
+    where w.kind = 'sensor' and w.ended_at is null and w.begun_at is not null and w.next_at <= app.now()
+      and w.queue = any (p_queues) and (w.claimed_until is null or w.claimed_until < app.now())
+    order by w.next_at limit p_limit for update skip locked
+  ), claimed as (
+    update app.wait w set claimed_by = p_worker, claimed_until = app.now() + make_interval(secs => p_hold_ms / 1000)
+    from due d where w.run = d.run and w.task_id = d.task_id and w.map_index = d.map_index and w.try = d.try and w.wait = d.wait
+    returning w.run, w.task_id, w.map_index, w.try, w.wait, w.spec, w.expires_at, w.try_expires_at
+  )
+  select c.run, c.task_id, c.map_index, c.try, c.wait, c.spec, c.expires_at, c.try_expires_at, r.dag_id, r.run_id, r.run_type,
+         r.logical_at, r.start_at, r.end_at, r.version, r.conf,
+         (select coalesce(jsonb_agg(jsonb_build_array(i.name, i.output::text, i.stored) order by i.n), '[]')
+          from app.try_inputs(c.run, coalesce(c.spec -> 'refs', '{}')) i)
+  from claimed c join app.dag_run r on r.run = c.run;
+end $function$;
+
 CREATE OR REPLACE FUNCTION app.close_runs(p jsonb)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -326,6 +455,8 @@ begin
   where r.run = x.run and r.state in ('queued', 'running');
   select array_agg(distinct 'runs:' || r.dag_id) into v_accounts from app.dag_run r where r.run = any (v_runs);
   delete from app.lease l where l.run = any (v_runs);
+  update app.wait w set known = true, ended_at = coalesce(w.ended_at, app.now()), ended_as = coalesce(w.ended_as, 'cancelled')
+  where w.run = any (v_runs) and not w.known;
   return exists (select from app.lease l where l.account = any (v_accounts) and l.granted_at is null and not l.held);
 end $function$;
 
@@ -443,6 +574,60 @@ begin
   order by a.asked_as;
 end $function$;
 
+CREATE OR REPLACE FUNCTION app.end_event(p_run bigint, p_task text, p_index integer, p_try integer, p_wait integer, p_payload text, p_who text, p_detail jsonb, OUT answer text, OUT at_try integer, OUT at_wait integer)
+ RETURNS record
+ LANGUAGE plpgsql
+AS $function$
+declare
+  c record;
+  w record;
+begin
+  perform from app.dag_run r where r.run = p_run and r.state in ('queued', 'running');
+  if not found then
+    answer := case when exists (select from app.dag_run r where r.run = p_run) then 'too_late' else 'no_run' end;
+  end if;
+  select k.state, k.try into c from app.cell k where k.run = p_run and k.task_id = p_task and k.map_index = p_index;
+  at_try := coalesce(p_try, case
+    when c.state is null then 1
+    when c.state in ('deferred', 'running', 'success', 'failed', 'skipped', 'upstream_failed', 'cancelled', 'removed') then greatest(c.try, 1)
+    else c.try + 1 end);
+  -- Two that come at once take their turn, whether the row is there or not.
+  perform pg_advisory_xact_lock(75, hashtext(p_run || ' ' || p_task || ' ' || p_index));
+  select x.wait into at_wait from app.wait x
+  where x.run = p_run and x.task_id = p_task and x.map_index = p_index and x.try = at_try order by x.wait desc limit 1;
+  at_wait := coalesce(p_wait, case when c.state = 'running' and not exists (
+    select from app.wait x where x.run = p_run and x.task_id = p_task and x.map_index = p_index and x.try = at_try
+      and x.wait = at_wait and x.ended_at is null) then coalesce(at_wait, 0) + 1 else at_wait end, 1);
+  select * into w from app.wait x
+  where x.run = p_run and x.task_id = p_task and x.map_index = p_index and x.try = at_try and x.wait = at_wait for update;
+  if found and w.ended_at is not null then
+    answer := case when w.ended_as = 'success' then 'already_ended' else 'too_late' end;
+  elsif answer is not null then
+    return;
+  elsif w.run is not null and least(w.expires_at, w.try_expires_at) <= app.now() then
+    answer := 'too_late';
+  elsif w.run is not null then
+    perform app.end_waits(jsonb_build_array(jsonb_build_object('run', p_run, 'task_id', p_task, 'map_index', p_index, 'try', at_try,
+      'wait', at_wait, 'ended_as', 'success', 'ended_by', p_who, 'payload', p_payload, 'detail', p_detail)));
+    answer := 'ended';
+  elsif c.try > at_try or (c.try = at_try and c.state = 'up_for_retry')
+    -- It may have been skipped before any try.
+    or c.state in ('success', 'failed', 'skipped', 'upstream_failed', 'cancelled', 'removed') then
+    answer := 'too_late';
+  else
+    insert into app.wait (run, task_id, map_index, try, wait, kind, ended_at, ended_as, ended_by, payload, detail)
+    values (p_run, p_task, p_index, at_try, at_wait, 'event', app.now(), 'success', p_who, p_payload::json, p_detail)
+    on conflict do nothing;
+    if found then
+      answer := 'ended';
+    else
+      -- It has begun in this moment.
+      select e.answer, e.at_try, e.at_wait into answer, at_try, at_wait
+      from app.end_event(p_run, p_task, p_index, at_try, at_wait, p_payload, p_who, p_detail) e;
+    end if;
+  end if;
+end $function$;
+
 CREATE OR REPLACE FUNCTION app.end_gone_run(p_run bigint, p_reason text)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -457,7 +642,7 @@ begin
   end if;
   update app.task_try t set state = 'cancelled', ended_at = app.now(),
          error = jsonb_build_object('code', 'run_gone', 'message', p_reason)
-  where t.run = p_run and t.state = 'running';
+  where t.run = p_run and t.state in ('running', 'deferred');
   -- Said in the run's stead, behind its own last word: what it still sends is older, and changes nothing.
   with open as (
     update app.cell c set state = 'cancelled', phase = 3, ended_at = app.now(), seq = n.seq
@@ -475,7 +660,34 @@ begin
   insert into app.task_event (run, seq, task_id, map_index, try, state, detail)
   select o.run, o.seq, o.task_id, o.map_index, o.try, 'cancelled', jsonb_build_object('reason', p_reason) from open o;
   delete from app.lease l where l.run = p_run;
+  update app.wait w set known = true, ended_at = coalesce(w.ended_at, app.now()), ended_as = coalesce(w.ended_as, 'cancelled')
+  where w.run = p_run and not w.known;
   return true;
+end $function$;
+
+CREATE OR REPLACE FUNCTION app.end_waits(p jsonb)
+ RETURNS TABLE(run bigint, task_id text, map_index integer, try integer, wait integer)
+ LANGUAGE plpgsql
+AS $function$
+begin
+  return query
+  with asked as (
+    select x.run, x.task_id, x.map_index, x.try, x.wait, x.ended_as, x.ended_by, x.payload::json as payload, x.detail
+    from jsonb_to_recordset(p) as x(run bigint, task_id text, map_index integer, try integer, wait integer, ended_as text,
+      ended_by text, payload text, detail jsonb)
+  ), ended as (
+    update app.wait as w set ended_at = app.now(), ended_as = a.ended_as, ended_by = a.ended_by, payload = a.payload,
+           detail = a.detail, tell_after = app.now(), claimed_by = null, claimed_until = null
+    from asked a
+    where w.run = a.run and w.task_id = a.task_id and w.map_index = a.map_index and w.try = a.try and w.wait = a.wait
+      and w.ended_at is null
+    returning w.run, w.task_id, w.map_index, w.try, w.wait, w.resumes, w.payload
+  ), outputs as (
+    update app.task_try as t set output = e.payload from ended e
+    where not e.resumes and e.payload is not null
+      and t.run = e.run and t.task_id = e.task_id and t.map_index = e.map_index and t.try = e.try
+  )
+  select e.run, e.task_id, e.map_index, e.try, e.wait from ended e;
 end $function$;
 
 CREATE OR REPLACE FUNCTION app.ensure_partitions(months integer DEFAULT 2)
@@ -490,7 +702,7 @@ declare
   name text;
 begin
   perform pg_advisory_xact_lock(72, 1);
-  foreach t in array array['dag_run', 'cell', 'task_try', 'task_event'] loop
+  foreach t in array array['dag_run', 'cell', 'task_try', 'task_event', 'waited'] loop
     for m in select generate_series(date_trunc('month', clock_timestamp() at time zone 'UTC') - interval '1 month',
                                     date_trunc('month', clock_timestamp() at time zone 'UTC') + make_interval(months => months),
                                     interval '1 month') at time zone 'UTC' loop
@@ -574,6 +786,38 @@ begin
   order by t.try desc limit 1;
 end $function$;
 
+CREATE OR REPLACE FUNCTION app.keep_pokes(p jsonb, p_worker text, p_hold_ms double precision)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_lost jsonb;
+begin
+  with asked as (
+    select * from jsonb_to_recordset(p) as x(run bigint, task_id text, map_index integer, try integer, wait integer)
+  ), kept as (
+    update app.wait w set claimed_until = app.now() + make_interval(secs => p_hold_ms / 1000)
+    from asked a
+    where w.run = a.run and w.task_id = a.task_id and w.map_index = a.map_index and w.try = a.try and w.wait = a.wait
+      and w.claimed_by = p_worker and w.ended_at is null
+    returning w.run, w.task_id, w.map_index, w.try, w.wait
+  )
+  select coalesce(jsonb_agg(jsonb_build_array(a.run, a.task_id, a.map_index, a.try, a.wait)), '[]') into v_lost
+  from asked a left join kept k using (run, task_id, map_index, try, wait) where k.run is null;
+  return v_lost;
+end $function$;
+
+CREATE OR REPLACE FUNCTION app.keep_reason()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into app.waited (run, task_id, map_index, try, reason, since, until)
+  values (old.run, old.task_id, old.map_index, old.try, old.reason, old.reason_since, app.now())
+  on conflict do nothing;
+  return null;
+end $function$;
+
 CREATE OR REPLACE FUNCTION app.lock_accounts(p_class integer, p_accounts text[])
  RETURNS void
  LANGUAGE plpgsql
@@ -581,6 +825,84 @@ AS $function$
 begin
   perform pg_advisory_xact_lock(p_class, k.key)
   from (select distinct hashtext(a) as key from unnest(p_accounts) as a order by 1) k;
+end $function$;
+
+CREATE OR REPLACE FUNCTION app.look_at_waits(p_limit integer)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_ended boolean;
+  v_found boolean;
+begin
+  with due as (
+    select w.run, w.task_id, w.map_index, w.try, w.wait from app.wait w
+    where w.ended_at is null and w.begun_at is not null and w.next_at <= app.now() and w.kind = 'time'
+      and (least(w.expires_at, w.try_expires_at) is null or w.next_at <= least(w.expires_at, w.try_expires_at))
+    order by w.next_at limit p_limit for update skip locked
+  ), ended as (
+    update app.wait w set ended_at = app.now(), tell_after = app.now(), ended_as = 'success'
+    from due d where w.run = d.run and w.task_id = d.task_id and w.map_index = d.map_index and w.try = d.try and w.wait = d.wait
+    returning w.run
+  )
+  select count(*) > 0 into v_ended from ended;
+
+  with due as (
+    select w.run, w.task_id, w.map_index, w.try, w.wait from app.wait w
+    where w.ended_at is null and w.begun_at is not null and (w.expires_at is not null or w.try_expires_at is not null)
+      and least(w.expires_at, w.try_expires_at) <= app.now()
+    order by least(w.expires_at, w.try_expires_at) limit p_limit for update skip locked
+  ), ended as (
+    update app.wait w
+    set ended_at = app.now(), tell_after = app.now(), claimed_by = null, claimed_until = null,
+        ended_as = case when w.try_expires_at <= least(w.try_expires_at, w.expires_at) then 'timed_out' else 'expired' end
+    from due d where w.run = d.run and w.task_id = d.task_id and w.map_index = d.map_index and w.try = d.try and w.wait = d.wait
+    returning w.run
+  )
+  select count(*) > 0 or v_ended into v_ended from ended;
+
+  with due as (
+    select w.run, w.task_id, w.map_index, w.try, w.wait, w.spec from app.wait w
+    where w.kind = 'run' and w.ended_at is null and w.begun_at is not null and w.next_at <= app.now()
+    order by w.next_at limit p_limit for update skip locked
+  ), looked as (
+    select d.*, case when d.spec ->> 'task_id' is null then o.state else c.state end as other,
+           o.state in ('success', 'failed', 'cancelled') as is_over
+    from due d
+    left join lateral (
+      select r.run, r.state from app.run_key k join app.dag_run r on r.run = k.run
+      where k.dag_id = d.spec ->> 'dag_id' and k.logical_at = (d.spec ->> 'logical_at')::timestamptz and k.fork = 0
+    ) o on true
+    left join lateral (
+      -- Of a mapped task: the worst of its instances, none of which is still to end.
+      select case when bool_or(x.state not in ('success', 'skipped', 'failed', 'upstream_failed', 'cancelled')) then null
+                  else (array_agg(x.state order by array_position(array['failed', 'upstream_failed', 'cancelled', 'success', 'skipped'], x.state)))[1] end as state
+      from app.cell x
+      where x.run = o.run and x.task_id = d.spec ->> 'task_id' and x.state <> 'removed'
+    ) c on true
+  ), seen as (
+    update app.wait w
+    set pokes = w.pokes + 1, poked_at = app.now(), next_at = app.now() + make_interval(secs => w.every_ms::double precision / 1000),
+        ended_at = case when l.ends is not null then app.now() end, ended_as = l.ends,
+        tell_after = case when l.ends is not null then app.now() end,
+        detail = case when l.ends = 'skipped' then jsonb_build_object('message', format(
+                        'task %s of run %s of dag %s was skipped', l.spec ->> 'task_id', l.spec ->> 'run_id', l.spec ->> 'dag_id'))
+                      when l.ends = 'failed' then jsonb_build_object('error', jsonb_build_object(
+          'code', 'other_failed', 'retryable', true, 'message',
+          format('%s is %s', case when l.spec ->> 'task_id' is null then format('run %s of dag %s', l.spec ->> 'run_id', l.spec ->> 'dag_id')
+            else format('task %s of run %s of dag %s', l.spec ->> 'task_id', l.spec ->> 'run_id', l.spec ->> 'dag_id') end, l.other))) end
+    from (
+      select k.*, case when k.other in ('success', 'skipped') then k.other
+                       when k.other in ('failed', 'cancelled', 'upstream_failed') then 'failed'
+                       -- The run is over, and has no such task, or it never began.
+                       when k.spec ->> 'task_id' is not null and k.is_over and k.other is null then 'failed' end as ends
+      from looked k
+    ) l
+    where w.run = l.run and w.task_id = l.task_id and w.map_index = l.map_index and w.try = l.try and w.wait = l.wait
+    returning w.ended_at
+  )
+  select count(*) filter (where s.ended_at is not null) > 0 into v_found from seen s;
+  return v_ended or v_found;
 end $function$;
 
 CREATE OR REPLACE FUNCTION app.new_run()
@@ -611,6 +933,18 @@ begin
   from app.dag_run r where r.run = p_run;
 end $function$;
 
+CREATE OR REPLACE FUNCTION app.poked(p jsonb, p_worker text)
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  update app.wait w
+  set pokes = w.pokes + case when x.again then 0 else 1 end, poked_at = app.now(), claimed_by = null, claimed_until = null,
+      next_at = app.now() + case when x.again then interval '1 second' else make_interval(secs => w.every_ms::double precision / 1000) end
+  from jsonb_to_recordset(p) as x(run bigint, task_id text, map_index integer, try integer, wait integer, again boolean)
+  where w.run = x.run and w.task_id = x.task_id and w.map_index = x.map_index and w.try = x.try and w.wait = x.wait
+    and w.claimed_by = p_worker and w.ended_at is null
+$function$;
+
 CREATE OR REPLACE FUNCTION app.record_tries(p_started jsonb, p_ended jsonb, p_next jsonb)
  RETURNS TABLE(inputs jsonb, grants jsonb, waiting boolean)
  LANGUAGE plpgsql
@@ -631,7 +965,8 @@ begin
   insert into app.task_try as t (run, task_id, map_index, try, state, worker, started_at)
   select s.run, s.task_id, s.map_index, s.try, 'running', s.worker, s.at
   from jsonb_to_recordset(p_started) as s(run bigint, task_id text, map_index integer, try integer, worker text, at timestamptz)
-  on conflict do nothing;
+  on conflict on constraint task_try_pkey do update set state = 'running', worker = excluded.worker
+    where t.state = 'deferred';
 
   -- Two tries of one task may come together, when the database was away for long: the later one counts.
   insert into app.cell as c (run, task_id, map_index, state, try, phase, started_at)
@@ -639,10 +974,12 @@ begin
   from jsonb_to_recordset(p_started) as s(run bigint, task_id text, map_index integer, try integer, at timestamptz)
   order by s.run, s.task_id, s.map_index, s.try desc
   on conflict on constraint cell_pkey do update
-    set state = excluded.state, try = excluded.try, phase = 1, started_at = excluded.started_at, ended_at = null
+    set state = excluded.state, try = excluded.try, phase = 1, ended_at = null,
+        -- One that goes on after a wait began before.
+        started_at = coalesce(case when c.try = excluded.try then c.started_at end, excluded.started_at)
     where (excluded.try, excluded.phase) > (c.try, c.phase);
 
-  update app.task_try as t set state = e.state, ended_at = e.at, error = e.error, output = coalesce(e.output::json, t.output)
+  update app.task_try as t set state = e.state, ended_at = case when e.state <> 'deferred' then e.at end, error = e.error, output = coalesce(e.output::json, t.output)
   from jsonb_to_recordset(p_ended) as e(run bigint, task_id text, map_index integer, try integer, state text, at timestamptz, error jsonb, output text)
   where t.run = e.run and t.task_id = e.task_id and t.map_index = e.map_index and t.try = e.try and t.state = 'running';
 
@@ -689,23 +1026,14 @@ begin
   end if;
 
   return query
-  select coalesce(jsonb_agg(jsonb_build_array(s.run, s.task_id, s.map_index, s.try, i.key, o.output::text, o.stored) order by o.n), '[]'),
+  select coalesce(jsonb_agg(jsonb_build_array(s.run, s.task_id, s.map_index, s.try, i.name, i.output::text, i.stored) order by i.n), '[]'),
          coalesce((select jsonb_agg(jsonb_build_array(q.run, q.task_id))
                    from jsonb_to_recordset(v_requests) as q(run bigint, task_id text)
                    join app.lease l on l.run = q.run and l.task_id = q.task_id and l.map_index = -1 and l.try = 1
                    where l.granted_at is not null), '[]'),
          v_undecided or exists (select from app.lease l where l.account = any (v_freed) and l.granted_at is null)
   from jsonb_to_recordset(p_started) as s(run bigint, task_id text, map_index integer, try integer, inputs jsonb)
-  cross join lateral jsonb_each(s.inputs) as i(key, value)
-  cross join lateral (
-    (select t.output, t.stored, 1::bigint as n from app.task_try t
-     where jsonb_typeof(i.value) = 'string' and t.run = s.run and t.task_id = i.value #>> '{}' and t.map_index = -1
-       and t.state = 'success'
-     order by t.try desc limit 1)
-    union all
-    select p.output, p.stored, p.n from app.input_parts(s.run, i.value) with ordinality as p(output, stored, n)
-    where jsonb_typeof(i.value) = 'object'
-  ) o;
+  cross join lateral app.try_inputs(s.run, s.inputs) as i(name, output, stored, n);
 end $function$;
 
 CREATE OR REPLACE FUNCTION app.reopen_run(p_run bigint, p_records jsonb, p_state jsonb, OUT placed boolean, OUT undecided boolean)
@@ -796,17 +1124,19 @@ begin
     where t.state is distinct from excluded.state or t.ended_at is null;
 
   insert into app.cell as c (run, task_id, map_index, state, try, phase, seq, ended_at)
-  select distinct on (r.run, r.task_id, r.map_index) r.run, r.task_id, r.map_index, r.state, r.try, 3, r.seq,
+  select distinct on (r.run, r.task_id, r.map_index) r.run, r.task_id, r.map_index, r.state, r.try,
+         -- Of a try that waits: it may be queued once more.
+         case when r.state = 'deferred' then -1 else 3 end, r.seq,
          -- When its body ended, not when the run heard of it.
-         case when r.state <> 'none' then coalesce((
+         case when r.state not in ('none', 'deferred') then coalesce((
            select e.ended_at from app.task_try e
            where r.try_state is not null and e.run = r.run and e.task_id = r.task_id and e.map_index = r.map_index and e.try = r.try
          ), app.now()) end
   from jsonb_to_recordset(p) as r(run bigint, seq integer, task_id text, map_index integer, try integer, state text, try_state text)
   order by r.run, r.task_id, r.map_index, r.seq desc
   on conflict on constraint cell_pkey do update
-    set state = excluded.state, try = excluded.try, phase = 3, seq = excluded.seq,
-        ended_at = case when c.try = excluded.try and excluded.state <> 'none' then coalesce(c.ended_at, excluded.ended_at)
+    set state = excluded.state, try = excluded.try, phase = excluded.phase, seq = excluded.seq,
+        ended_at = case when c.try = excluded.try and excluded.ended_at is not null then coalesce(c.ended_at, excluded.ended_at)
                         else excluded.ended_at end,
         -- It is to run again: nothing of it has happened yet.
         queued_at = case when excluded.state <> 'none' then c.queued_at end,
@@ -821,9 +1151,17 @@ begin
 
   -- Also what was asked ahead for a task that now never runs (record_tries).
   delete from app.lease as l
-  using jsonb_to_recordset(p) as r(run bigint, task_id text, map_index integer, try integer, try_state text)
+  using jsonb_to_recordset(p) as r(run bigint, task_id text, map_index integer, try integer, state text, try_state text)
   where l.run = r.run and l.task_id = r.task_id and l.map_index = r.map_index and r.task_id <> ''
-    and (l.try = r.try or r.try_state is null);
+    and (l.try = r.try or r.try_state is null)
+    -- The slot of a try that waits came back with its record; by now it may have asked for one again.
+    and r.state <> 'deferred';
+
+  -- Nothing waits any more for a try that has ended, or for those before it; the run knows.
+  update app.wait as w set known = true, ended_at = coalesce(w.ended_at, app.now()), ended_as = coalesce(w.ended_as, 'cancelled')
+  from jsonb_to_recordset(p) as r(run bigint, task_id text, map_index integer, try integer, state text)
+  where w.run = r.run and w.task_id = r.task_id and w.map_index = r.map_index and w.try <= r.try
+    and r.state <> 'deferred' and not w.known;
 
   -- A recorded success that the run never heard of (its worker was killed in between) is no success: what was asked for
   -- ahead on its strength gives the slot back, or the next try could wait for ever behind its own successor.
@@ -854,5 +1192,43 @@ AS $function$
   from jsonb_to_recordset(p) as s(run bigint, task_id text, map_index integer, try integer)
   on conflict do nothing
 $function$;
+
+CREATE OR REPLACE FUNCTION app.try_inputs(p_run bigint, p_inputs jsonb)
+ RETURNS TABLE(name text, output json, stored jsonb, n bigint)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select i.key, o.output, o.stored, o.n
+  from jsonb_each(p_inputs) as i(key, value)
+  cross join lateral (
+    (select t.output, t.stored, 1::bigint as n from app.task_try t
+     where jsonb_typeof(i.value) = 'string' and t.run = p_run and t.task_id = i.value #>> '{}' and t.map_index = -1
+       and t.state = 'success'
+     order by t.try desc limit 1)
+    union all
+    select p.output, p.stored, p.n from app.input_parts(p_run, i.value) with ordinality as p(output, stored, n)
+    where jsonb_typeof(i.value) = 'object'
+  ) o
+$function$;
+
+CREATE OR REPLACE FUNCTION app.untold_waits(p_limit integer, p_hold_ms double precision)
+ RETURNS TABLE(run bigint, task_id text, map_index integer, try integer, wait integer, resumes boolean, ended_as text, detail jsonb, expires_at timestamp with time zone, try_expires_at timestamp with time zone, dag_id text, run_id text)
+ LANGUAGE plpgsql
+AS $function$
+begin
+  return query
+  with taken as (
+    select w.run, w.task_id, w.map_index, w.try, w.wait from app.wait w
+    where w.ended_at is not null and w.begun_at is not null and not w.known and w.tell_after <= app.now()
+    order by w.tell_after limit p_limit for update skip locked
+  ), held as (
+    update app.wait w set tell_after = app.now() + make_interval(secs => p_hold_ms / 1000)
+    from taken t where w.run = t.run and w.task_id = t.task_id and w.map_index = t.map_index and w.try = t.try and w.wait = t.wait
+    returning w.run, w.task_id, w.map_index, w.try, w.wait, w.resumes, w.ended_as, w.detail, w.expires_at, w.try_expires_at
+  )
+  select h.run, h.task_id, h.map_index, h.try, h.wait, h.resumes, h.ended_as, h.detail, h.expires_at, h.try_expires_at,
+         r.dag_id, r.run_id
+  from held h join app.dag_run r on r.run = h.run;
+end $function$;
 
 insert into app.account (key, slots, description) values ('pool:default_pool', 128, 'For tasks that name no pool');

@@ -5,6 +5,7 @@ import { poolAccount } from "../core/ids.ts";
 import { planOf, runGraphOf, type RunGraph, type RunPlan } from "../core/plan.ts";
 import { newProgress } from "../core/progress.ts";
 import { step } from "../core/run.ts";
+import type { SerialWait } from "../core/waits.ts";
 import type { Db } from "./connection.ts";
 import { bundleRows, versionRows, type BundleRow, type FirstRow, type VersionRow } from "./runs.ts";
 
@@ -14,6 +15,8 @@ export interface LoadedVersion {
   readonly plan: RunPlan;
   readonly bundleHash: string;
   readonly zone: string;
+  /** What tasks wait for, by id. */
+  readonly waits: ReadonlyMap<string, SerialWait>;
   /** JSON Schema of what a trigger may pass as `conf`; null: anything. */
   readonly params: SerialGraph["params"];
   /** What a run asks for when it opens. */
@@ -83,7 +86,8 @@ function loadedOf(row: VersionRow): LoadedVersion {
   const { tasks } = graph;
   const plan = planOf(graph);
   const first: FirstRow[] = [];
-  for (const effect of step(plan, newProgress(plan), { kind: "opened" }).effects) {
+  const { effects } = step(plan, newProgress(plan), { kind: "opened" });
+  for (const effect of effects) {
     if (effect.kind !== "request") continue;
     const { id, pool, poolSlots: slots, priorityWeight: priority } = tasks[effect.task]!;
     first.push({ task_id: id, map_index: effect.index, account: poolAccount(pool), slots, priority });
@@ -93,10 +97,14 @@ function loadedOf(row: VersionRow): LoadedVersion {
     plan,
     bundleHash: row.bundle_hash,
     zone: row.graph.zone,
+    waits: new Map(row.graph.tasks.flatMap(({ id, wait }) => (wait === undefined ? [] : [[id, wait]]))),
     // Absent in graphs from before there were params.
     params: row.graph.params ?? null,
     first,
-    // A map of a constant list may ask for hundreds of instances: such a run asks by itself.
-    isSmall: graph.maps === undefined && Buffer.byteLength(JSON.stringify(tasks)) <= SMALL_BYTES,
+    // A wait begins by itself, and a map of a constant list may ask for hundreds of instances: such a run asks by itself.
+    isSmall:
+      graph.maps === undefined &&
+      !effects.some(({ kind }) => kind === "defer") &&
+      Buffer.byteLength(JSON.stringify(tasks)) <= SMALL_BYTES,
   };
 }

@@ -1,5 +1,6 @@
 import { isAbsolute, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { exportMeant } from "../core/airflow-names.ts";
 import { missingPackage } from "./missing-package.ts";
 import type { RawError } from "./protocol.ts";
 import type { Bundle, FileError } from "./types.ts";
@@ -7,6 +8,9 @@ import type { Bundle, FileError } from "./types.ts";
 /** `at name (path:line:column)`, or without the name and the brackets. A path may hold spaces and brackets. */
 const FRAME =
   /^\s+at (?:.*? \((?<path>.+):(?<line>\d+):(?<column>\d+)\)|(?:async )?(?<bare>.+):(?<l>\d+):(?<c>\d+))$/;
+
+/** What Node says of a name that the library does not have. */
+const NO_EXPORT = /^The requested module 'meridian' does not provide an export named '(\w+)'$/;
 
 /**
  * An error of imported code in terms of the author's files. The child's stack is mapped already; what is left is to
@@ -25,7 +29,7 @@ export function sourceError(
 
   const lost = missingPackage(raw, bundle, name);
   if (lost !== null) return lost;
-  const message = tidy(raw.message);
+  const message = tidy(raw.message) + exportMeant(NO_EXPORT.exec(raw.message)?.[1] ?? "");
   if (raw.stack === undefined) return { code: raw.code, message };
   const lines: string[] = [];
   let place: { file: string; line: number; column: number } | undefined;

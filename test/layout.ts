@@ -29,7 +29,7 @@ export const LAYOUT: Record<string, FolderRule> = {
     folders: ["core", "authoring", "db", "client", "platform"],
     packages: ["node:", "@temporalio/activity", "@temporalio/common", "pg", "tsx"],
   },
-  db: { folders: ["core"], packages: ["node:fs", "node:url", "node:path", "pg"] },
+  db: { folders: ["core"], packages: ["node:crypto", "node:fs", "node:url", "node:path", "pg"] },
   client: {
     folders: ["core", "platform", "db", "workflows"],
     typesOnly: [],

@@ -39,14 +39,19 @@ describe("F5: the published names; a new one is added here in the same review", 
     expect(Object.keys(authoring).sort()).toEqual([
       "branch",
       "dag",
+      "defer",
       "fail",
       "retryAfter",
+      "sensor",
       "shortCircuit",
       "skip",
       "switchOn",
       "task",
       "taskGroup",
       "waitAndRetry",
+      "waitFor",
+      "waitForRun",
+      "waitUntil",
     ]);
     expect(namesOf("authoring/index.ts")).toEqual([
       "AnyParams",
@@ -71,8 +76,11 @@ describe("F5: the published names; a new one is added here in the same review", 
       "ParamsOf",
       "ParamsSchema",
       "Rendered",
+      "Resumed",
       "RetryRule",
       "Schedule",
+      "SensorOf",
+      "SensorOptions",
       "ShortCircuitOf",
       "SwitchOnOf",
       "SwitchOptions",
@@ -90,16 +98,28 @@ describe("F5: the published names; a new one is added here in the same review", 
       "Template",
       "Templates",
       "TriggerRule",
+      "WaitForOf",
+      "WaitForOptions",
+      "WaitForRunOf",
+      "WaitForRunOptions",
+      "WaitUntilOf",
+      "WaitUntilOptions",
+      "WakeUp",
       "branch",
       "dag",
+      "defer",
       "fail",
       "retryAfter",
+      "sensor",
       "shortCircuit",
       "skip",
       "switchOn",
       "task",
       "taskGroup",
       "waitAndRetry",
+      "waitFor",
+      "waitForRun",
+      "waitUntil",
     ]);
   });
 
@@ -219,8 +239,8 @@ describe("B3: the workflow bundle", () => {
     expect(warnings).toEqual([]);
   }, 120_000);
 
-  it("has at most 400 kB without its map", () => {
-    expect(BUNDLE_LIMIT_BYTES).toBeLessThanOrEqual(400_000);
+  it("has at most 450 kB without its map", () => {
+    expect(BUNDLE_LIMIT_BYTES).toBeLessThanOrEqual(450_000);
     expect(withoutMap(code).length).toBeGreaterThan(100_000);
     expect(withoutMap(code).length).toBeLessThanOrEqual(BUNDLE_LIMIT_BYTES);
   });

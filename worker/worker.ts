@@ -6,6 +6,7 @@ import { Worker, type NativeConnection } from "@temporalio/worker";
 import type pg from "pg";
 import { Confs } from "../activities/confs.ts";
 import { Stops } from "../activities/stops.ts";
+import { Pokes } from "../activities/pokes.ts";
 import { LargeValues } from "../activities/large-values.ts";
 import { createRunActivities } from "../activities/run-activities.ts";
 import { createTaskActivities } from "../activities/run-task.ts";
@@ -14,15 +15,18 @@ import { TryRecords } from "../activities/try-records.ts";
 import type { ClockActivities } from "../activities/types.ts";
 import { RunStarter } from "../client/starter.ts";
 import { tellGrants } from "../client/teller.ts";
+import { tellWaits } from "../client/waker.ts";
 import { taskQueueOf } from "../core/ids.ts";
 import { ensurePartitions } from "../db/partitions.ts";
 import { admissionPass } from "../db/pools/pass.ts";
 import { nextUntoldInMs } from "../db/pools/outbox.ts";
+import { lookAtWaits, waitSecret } from "../db/waits.ts";
 import type { Config } from "../platform/config.ts";
 import { Loop, type Life } from "../platform/life.ts";
 import type { Log } from "../platform/log.ts";
 import type { LogStore } from "../platform/logs/store.ts";
 import type { ObjectStore } from "../platform/objects/store.ts";
+import { WaitAddresses } from "../platform/wait-address.ts";
 import { createDueRuns } from "../schedules/create-runs.ts";
 import { workflowBundle } from "./bundle.ts";
 import { startPresence } from "./presence.ts";
@@ -43,12 +47,19 @@ export interface StartedWorker {
   /** Over the worker's own connection: runs may start eagerly. */
   readonly temporal: Client;
   readonly starter: RunStarter;
+  /** Of waits that are ended from outside. */
+  readonly addresses: WaitAddresses;
   /** Creates at once what is due, all DAGs or the ones named. */
   createDue(dagIds?: readonly string[]): Promise<number>;
 }
 
 /** Allocator and outbox come by this often even when nothing pokes them. */
 const ADMISSION_MS = 1_000;
+/** So late at the most a wait ends, or a sensor is checked. */
+const WAITS_MS = 500;
+const WAITS_AT_ONCE = 1_000;
+/** Where a worker that was told nothing takes the API to be. */
+const USUAL_API_URL = "http://127.0.0.1:8080";
 
 /** Starts pollers for each queue profile, the runner threads and the loops; all end with `life`, draining first. */
 export async function startWorker(deps: WorkerDeps, life: Life): Promise<StartedWorker> {
@@ -81,6 +92,17 @@ export async function startWorker(deps: WorkerDeps, life: Life): Promise<Started
     if (inMs !== null && inMs < ADMISSION_MS) setTimeout(() => admission.poke(), Math.max(5, inMs));
   });
   const wantPass = (): void => admission.poke();
+  const waking = new Loop("waits", WAITS_MS, log, async () => {
+    while (await lookAtWaits(pool, WAITS_AT_ONCE));
+    await tellWaits({
+      pool,
+      temporal,
+      onError: (error) =>
+        log.warn({ err: error }, "telling a run of its waits failed; it will be tried again"),
+    });
+  });
+  const wantTelling = (): void => waking.poke();
+  const addresses = new WaitAddresses(await waitSecret(pool), config.apiUrl ?? USUAL_API_URL);
   const creating = { pool, starter, clock: deps.clock, onError };
   const records = new TryRecords(pool, wantPass, (error) =>
     log.warn({ err: error }, "writing tries failed; they are kept and tried again"),
@@ -100,33 +122,46 @@ export async function startWorker(deps: WorkerDeps, life: Life): Promise<Started
     createRuns: async (shard, shards) =>
       await createDueRuns({ ...creating, onPage: (created) => heartbeat(created) }, shard, shards),
   };
+  const confs = new Confs(pool);
+  const tasks = {
+    pool,
+    versions,
+    confs,
+    records,
+    runner,
+    logs: deps.logs,
+    values,
+    stops: new Stops(pool, (error) => log.warn({ err: error }, "tries to be stopped could not be read")),
+    workerId,
+    addresses,
+    wantTelling,
+  };
+  const opening = {
+    taskQueue: config.taskQueue,
+    lostAfterMs: config.lostAfterMs,
+    turnOverEvents: config.turnOverEvents,
+  };
   const activities = {
-    ...createRunActivities({
-      pool,
-      versions,
-      taskQueue: config.taskQueue,
-      lostAfterMs: config.lostAfterMs,
-      turnOverEvents: config.turnOverEvents,
-      wantPass,
-    }),
-    ...createTaskActivities({
-      pool,
-      versions,
-      confs: new Confs(pool),
-      records,
-      runner,
-      logs: deps.logs,
-      values,
-      stops: new Stops(pool, (error) => log.warn({ err: error }, "tries to be stopped could not be read")),
-      workerId,
-    }),
+    ...createRunActivities({ pool, versions, confs, ...opening, wantPass, wantTelling }),
+    ...createTaskActivities(tasks),
     ...clockActivities,
   };
+  const pokes = new Pokes({
+    ...tasks,
+    ...opening,
+    queues: config.queues,
+    wantMore: () => poking.poke(),
+    onError: (error) => log.warn({ err: error }, "a check of a sensor failed; it will be made again"),
+  });
+  const poking = new Loop("sensors", WAITS_MS, log, async () => await pokes.look());
   const reconcile = createReconciler({ pool, temporal, log, quietMs: config.reconcileMs });
   const reconciler = new Loop("reconciler", config.reconcileMs, log, async () => void (await reconcile()));
   const partitions = new Loop("partitions", 3_600_000, log, async () => await ensurePartitions(pool));
   life.onEnd("worker loops", async () => {
-    await Promise.all([admission.end(), reconciler.end(), partitions.end()]);
+    pokes.end();
+    await Promise.all(
+      [admission, waking, poking, reconciler, partitions].map(async (loop) => await loop.end()),
+    );
   });
   const codePath = await workflowBundle((line) => log.warn(line));
   const workers: Worker[] = [];
@@ -148,6 +183,8 @@ export async function startWorker(deps: WorkerDeps, life: Life): Promise<Started
     run.catch((error: unknown) => log.error({ err: error }, "a Temporal worker ended"));
 
   admission.start();
+  waking.start();
+  poking.start();
   reconciler.start();
   partitions.start();
 
@@ -168,6 +205,7 @@ export async function startWorker(deps: WorkerDeps, life: Life): Promise<Started
   return {
     temporal,
     starter,
+    addresses,
     createDue: async (dagIds) => await createDueRuns(creating, 0, 1, dagIds ?? null),
   };
 }

@@ -22,9 +22,11 @@ import {
   grantsSignal,
   partSignal,
   progressQuery,
+  wokenSignal,
   type DagRunInput,
   type DagRunResult,
   type OpenedAtStart,
+  type WokenMessage,
   type PartWord,
 } from "./messages.ts";
 import { short } from "./short-activity.ts";
@@ -39,11 +41,16 @@ export async function dagRun(input: DagRunInput): Promise<DagRunResult> {
   const inbox = new Inbox();
   const commands = new Commands(() => inbox.wake());
   const early: Grant[] = [];
+  const earlyWoken: WokenMessage[] = [];
   const earlyWords: PartWord[] = [];
   let turns: Turns | null = null;
   setHandler(grantsSignal, (grants) => {
     if (turns === null) early.push(...grants);
     else turns.granted(grants);
+  });
+  setHandler(wokenSignal, (woken) => {
+    if (turns === null) earlyWoken.push(...woken);
+    else turns.woken(woken);
   });
   setHandler(partSignal, (word) => {
     if (turns === null) earlyWords.push(word);
@@ -72,6 +79,7 @@ export async function dagRun(input: DagRunInput): Promise<DagRunResult> {
     }
     const run = (turns = new Turns(input.run, opened, inbox, calls));
     run.granted(early);
+    run.woken(earlyWoken);
     for (const word of earlyWords) run.heard(word);
     do {
       // Of its tries and delays: cancelled by the run alone, and made anew for one that goes on after its end.

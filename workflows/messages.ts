@@ -4,10 +4,11 @@ import type { Carried } from "./carried.ts";
 import type { TryTask } from "./try-activity.ts";
 import type { OpenedAtStart, RunInfo } from "../activities/types.ts";
 import type { RunCommand } from "../core/run-command.ts";
-import type { InputRef } from "../core/inputs.ts";
+import type { Given } from "./try-activity.ts";
 import type { PackedProgress } from "../core/packed.ts";
 import type { CommandAnswer, TryOutcome } from "../core/progress.ts";
 import type { RunState } from "../core/states.ts";
+import type { WaitEnd } from "../core/waits.ts";
 
 export interface DagRunInput {
   readonly dagId: string;
@@ -34,6 +35,14 @@ export interface GrantMessage {
 
 /** Slots were granted to tries of the run, or (an empty task id) its place to the run itself. Repeats are harmless. */
 export const grantsSignal = defineSignal<[readonly GrantMessage[]]>("grants");
+/** A wait of a try has ended, its `wait`th. */
+export interface WokenMessage extends GrantMessage {
+  readonly wait: number;
+  readonly end: WaitEnd;
+}
+
+/** Repeats are harmless. */
+export const wokenSignal = defineSignal<[readonly WokenMessage[]]>("woken");
 /** Something is asked of the run; the answer comes once it is sure to happen. A repeat of its id is answered, not redone. */
 export const commandUpdate = defineUpdate<CommandAnswer, [RunCommand]>("command");
 /** Where the run stands. */
@@ -43,12 +52,7 @@ export const progressQuery = defineQuery<PackedProgress | null>("progress");
 export interface PartTries {
   /** By position. */
   readonly tasks: Readonly<Record<number, TryTask>>;
-  readonly tries: readonly (readonly [
-    task: number,
-    index: number,
-    number: number,
-    inputs: Readonly<Record<string, InputRef>>,
-  ])[];
+  readonly tries: readonly (readonly [task: number, index: number, number: number, given: Given])[];
 }
 
 export interface PartInput extends PartTries {

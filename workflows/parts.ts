@@ -9,14 +9,13 @@ import {
 } from "@temporalio/workflow";
 import type { RunInfo } from "../activities/types.ts";
 import { partIdOf } from "../core/ids.ts";
-import type { InputRef } from "../core/inputs.ts";
 import type { RunPlan } from "../core/plan.ts";
 import type { RunEvent, TryOutcome } from "../core/progress.ts";
 import type { CarriedParts } from "./carried.ts";
 import { triesSignal, type PartInput, type PartTries, type PartWord } from "./messages.ts";
 import { countWithin } from "./pieces.ts";
 import type { StartEffect } from "./tries.ts";
-import { tryTaskOf, type TryTask } from "./try-activity.ts";
+import { tryTaskOf, type Given, type TryTask } from "./try-activity.ts";
 import type { runPart } from "./run-part.ts";
 
 /** Tries of one part, in all: each takes some events of its history. */
@@ -128,7 +127,7 @@ export class Parts {
    * Takes what it has room for out of `starts`; then for a while nothing, so that one message carries much. What comes
    * alone does not wait.
    */
-  take(starts: StartEffect[], inputsOf: (at: StartEffect) => Record<string, InputRef>): void {
+  take(starts: StartEffect[], givenOf: (at: StartEffect) => Given): void {
     this.#isDue = false;
     if (this.#isResting || starts.length === 0 || this.#room <= 0) return;
     this.#rest();
@@ -138,8 +137,8 @@ export class Parts {
       );
       if (open === undefined && this.#parts.size >= OPEN_PARTS) return;
       const most = Math.min(room, TRIES - (open?.given ?? 0));
-      const tries = starts.slice(0, most).map((at) => [at.task, at.index, at.try, inputsOf(at)] as const);
-      const count = countWithin(tries, ([, , , inputs]) => 50 + JSON.stringify(inputs).length);
+      const tries = starts.slice(0, most).map((at) => [at.task, at.index, at.try, givenOf(at)] as const);
+      const count = countWithin(tries, ([, , , one]) => 50 + JSON.stringify(one).length);
       const given = starts.splice(0, count);
       const message = { tasks: this.#tasksOf(given), tries: tries.slice(0, count) };
       if (open === undefined) this.#start(given, message);

@@ -31,7 +31,7 @@ export async function runPart(input: PartInput): Promise<void> {
 
   const begin = ({ tasks, tries }: PartTries): void => {
     open += tries.length;
-    for (const [position, index, number, inputs] of tries) {
+    for (const [position, index, number, given] of tries) {
       const task = tasks[position]!;
       const end = (outcome: PartEnd[3], granted: readonly string[]): void => {
         open -= 1;
@@ -39,7 +39,7 @@ export async function runPart(input: PartInput): Promise<void> {
       };
       const scope = task.isTeardown ? calls : bodies;
       scope
-        .run(() => runTry(info, task, { index, try: number }, inputs))
+        .run(() => runTry(info, task, { index, try: number }, given))
         .then(
           ({ outcome, granted }) => end(outcome, granted),
           (error: unknown) => end(outcomeOfFailure(error), []),

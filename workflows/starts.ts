@@ -1,9 +1,9 @@
 import type { RunInfo } from "../activities/types.ts";
-import type { InputRef } from "../core/inputs.ts";
 import type { RunPlan } from "../core/plan.ts";
 import type { CarriedTry } from "./carried.ts";
 import type { Parts } from "./parts.ts";
 import type { StartEffect, Tries } from "./tries.ts";
+import type { Given } from "./try-activity.ts";
 import { isTurnOverDue } from "./turn-over.ts";
 
 /** Tries of a run in flight: Temporal refuses a workflow more than 2,000 activities. The others go to parts. */
@@ -15,21 +15,15 @@ export class Starts {
   readonly #info: RunInfo;
   readonly #tries: Tries;
   readonly #parts: Parts;
-  readonly #inputsOf: (at: StartEffect) => Record<string, InputRef>;
+  readonly #givenOf: (at: StartEffect) => Given;
   readonly #waiting: StartEffect[] = [];
 
-  constructor(
-    plan: RunPlan,
-    info: RunInfo,
-    tries: Tries,
-    parts: Parts,
-    inputsOf: (at: StartEffect) => Record<string, InputRef>,
-  ) {
+  constructor(plan: RunPlan, info: RunInfo, tries: Tries, parts: Parts, givenOf: (at: StartEffect) => Given) {
     this.#plan = plan;
     this.#info = info;
     this.#tries = tries;
     this.#parts = parts;
-    this.#inputsOf = inputsOf;
+    this.#givenOf = givenOf;
   }
 
   get carried(): readonly CarriedTry[] {
@@ -56,7 +50,7 @@ export class Starts {
     if (this.#info.turnOverEvents === undefined) return;
     // About to turn over, the next execution begins them.
     const isAtTurn = isTurning && this.#tries.inFlight === 0;
-    this.#parts.take(isAtTurn ? [] : this.#waiting, this.#inputsOf);
+    this.#parts.take(isAtTurn ? [] : this.#waiting, this.#givenOf);
   }
 
   /** Stops all bodies, but for those of teardowns; what was about to begin ends at once, as cancelled. */
@@ -69,7 +63,7 @@ export class Starts {
   }
 
   #start(starts: readonly StartEffect[]): void {
-    if (starts.length > 0) this.#tries.start(starts, this.#inputsOf);
+    if (starts.length > 0) this.#tries.start(starts, this.#givenOf);
   }
 
   #isTeardown({ task }: StartEffect): boolean {

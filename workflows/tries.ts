@@ -1,10 +1,9 @@
 import type { CancellationScope } from "@temporalio/workflow";
 import type { RunInfo } from "../activities/types.ts";
-import type { InputRef } from "../core/inputs.ts";
 import type { RunPlan } from "../core/plan.ts";
 import type { Effect, RunEvent } from "../core/progress.ts";
 import { Delays, restOf, type CarriedDelays } from "./delays.ts";
-import { runTry, tryTaskOf } from "./try-activity.ts";
+import { runTry, tryTaskOf, type Given } from "./try-activity.ts";
 import { outcomeOfFailure } from "./try-outcome.ts";
 
 export type StartEffect = Extract<Effect, { kind: "start" }>;
@@ -56,8 +55,8 @@ export class Tries {
     this.#delays = new Delays(this.#push);
   }
 
-  /** `inputsOf`: where the inputs of a cell come from, as the run stands now. */
-  start(tries: readonly StartEffect[], inputsOf: (at: StartEffect) => Record<string, InputRef>): void {
+  /** `givenOf`: what a try is given as the run stands now. */
+  start(tries: readonly StartEffect[], givenOf: (at: StartEffect) => Given): void {
     this.#inFlight += tries.length;
     for (const at of tries) {
       const { task, index, try: number } = at;
@@ -65,7 +64,7 @@ export class Tries {
         this.#inFlight -= 1;
         this.#push({ kind: "ended", task, index, try: number, outcome });
       };
-      this.#within(task, () => runTry(this.#info, tryTaskOf(this.#plan, task), at, inputsOf(at))).then(
+      this.#within(task, () => runTry(this.#info, tryTaskOf(this.#plan, task), at, givenOf(at))).then(
         ({ outcome, granted }) => {
           this.#onGranted(granted);
           ended(outcome);

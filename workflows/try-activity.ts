@@ -1,7 +1,6 @@
 import { ActivityCancellationType, type ActivityOptions, proxyActivities } from "@temporalio/workflow";
 import type { RunInfo, RunTaskInput, TaskActivities, TaskResult } from "../activities/types.ts";
 import { taskQueueOf } from "../core/ids.ts";
-import type { InputRef } from "../core/inputs.ts";
 import { askedOf, type RunPlan } from "../core/plan.ts";
 
 /**
@@ -11,6 +10,9 @@ import { askedOf, type RunPlan } from "../core/plan.ts";
 const LONGEST_TRY_MS = 365 * 24 * 3_600_000;
 
 const { runTask } = proxyActivities<TaskActivities>({ startToCloseTimeout: LONGEST_TRY_MS });
+
+/** What a try is given as its run stands: where its inputs come from, and how it goes on. */
+export type Given = Pick<RunTaskInput, "inputs" | "waitBy" | "resumed">;
 
 /** What is the same for all tries of a task. */
 export interface TryTask extends Pick<
@@ -40,7 +42,7 @@ export function runTry(
   info: RunInfo,
   { taskId, maxTries, asked, executionTimeoutMs, isolation, queue }: TryTask,
   { index, try: number }: { readonly index: number; readonly try: number },
-  inputs: Readonly<Record<string, InputRef>>,
+  given: Given,
 ): Promise<TaskResult> {
   const name = index < 0 ? taskId : `${taskId}[${index}]`;
   const options: ActivityOptions = {
@@ -59,7 +61,7 @@ export function runTry(
       mapIndex: index,
       try: number,
       maxTries,
-      inputs,
+      ...given,
       ...(asked !== undefined && { asked }),
       executionTimeoutMs,
       isolation,

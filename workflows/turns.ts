@@ -12,14 +12,15 @@ import type {
 import { inputsOf } from "../core/inputs.ts";
 import { pack } from "../core/packed.ts";
 import type { RunPlan } from "../core/plan.ts";
-import type { RunCell } from "../core/cells.ts";
-import type { AtTry, CommandAnswer, Effect, RecordEffect, RunEvent, RunProgress } from "../core/progress.ts";
+import type { CommandAnswer, Effect, RecordEffect, RunEvent, RunProgress } from "../core/progress.ts";
 import { command } from "../core/run-command.ts";
 import { step } from "../core/run.ts";
+import { decisionOf, goingOn, grantOf, newest, requestOf, requestsOf, waitsOf } from "./asks.ts";
 import type { Carried } from "./carried.ts";
 import type { Inbox } from "./inbox.ts";
 import type { AskedCommand } from "./commands.ts";
-import type { PartWord } from "./messages.ts";
+import type { PartWord, WokenMessage } from "./messages.ts";
+import { now } from "./now.ts";
 import { pieceOf, ROWS } from "./pieces.ts";
 import { Parts } from "./parts.ts";
 import { Starts } from "./starts.ts";
@@ -49,6 +50,8 @@ const PENDING_LIMIT = 200;
 /** What is to be done outside. */
 interface Wanted {
   requests: SlotRequest[];
+  /** Tries without a body that begin to wait. */
+  waits: Grant[];
   /** Tries that are to stop by hand. */
   stops: Grant[];
   /** All that runs is to stop. */
@@ -92,9 +95,15 @@ export class Turns {
       for (const task of carried.ahead) this.#ahead.add(task);
     }
     // It had begun: what it asked for may be forgotten, and asking again is harmless.
-    else if (!isClosed && effects.length === 0) this.#wanted.requests.push(...requestsOf(plan, progress));
+    else if (!isClosed && effects.length === 0) {
+      this.#wanted.requests.push(...requestsOf(plan, progress));
+      this.#wanted.waits.push(...waitsOf(plan, progress));
+    }
     this.#inbox = inbox;
-    for (const effect of effects) if (effect.kind === "record") this.#pending.push(decisionOf(plan, effect));
+    for (const effect of effects) {
+      if (effect.kind === "record") this.#pending.push(decisionOf(plan, effect));
+      if (effect.kind === "defer") this.#wanted.waits.push(grantOf(plan, effect));
+    }
     const push = (event: RunEvent): void => inbox.push(event);
     const onGranted = (taskIds: readonly string[]): void => {
       for (const taskId of taskIds) this.#ahead.add(plan.positions.get(taskId)!);
@@ -107,9 +116,10 @@ export class Turns {
       wake: () => inbox.wake(),
     };
     this.#parts = new Parts(plan, info, on, calls, carried?.parts);
-    this.#starts = new Starts(plan, info, this.#tries, this.#parts, ({ task, index }) =>
-      inputsOf(plan, this.#progress, task, index),
-    );
+    this.#starts = new Starts(plan, info, this.#tries, this.#parts, (at) => ({
+      inputs: inputsOf(plan, this.#progress, at.task, at.index),
+      ...goingOn(this.#progress, at),
+    }));
     this.#starts.goOn(carried?.starts ?? []);
     this.granted(grants);
   }
@@ -139,7 +149,8 @@ export class Turns {
   get #mustWrite(): boolean {
     if (this.#row !== "open") return false;
     if (!this.running) return this.#pending.length > this.#piece;
-    return this.#wanted.mustSettle || this.#wanted.requests.length > 0;
+    const { mustSettle, requests, waits } = this.#wanted;
+    return mustSettle || requests.length > 0 || waits.length > 0;
   }
 
   /** The scope in which its tries and delays begin from now on. */
@@ -167,7 +178,22 @@ export class Turns {
       }
       const task = this.#plan.positions.get(grant.taskId);
       if (task !== undefined)
-        this.#inbox.push({ kind: "granted", task, index: grant.mapIndex, try: grant.try });
+        this.#inbox.push({
+          kind: "granted",
+          task,
+          index: grant.mapIndex,
+          try: grant.try,
+          now: now(),
+        });
+    }
+  }
+
+  /** Waits of its tries have ended. */
+  woken(messages: readonly WokenMessage[]): void {
+    for (const { taskId, mapIndex, try: number, wait, end } of messages) {
+      const task = this.#plan.positions.get(taskId);
+      if (task !== undefined)
+        this.#inbox.push({ kind: "woken", task, index: mapIndex, try: number, wait, end });
     }
   }
 
@@ -187,6 +213,8 @@ export class Turns {
       // The account book holds a slot for a try that has ended: it has lost that end, and is told at once.
       if (event.kind === "granted" && effects.length === 0) wanted.mustSettle ||= this.#pending.length > 0;
       for (const effect of effects) this.#perform(effect, wanted, events);
+      // Whoever ended the wait says so until it is written down that the run knows.
+      if (event.kind === "woken") wanted.mustSettle ||= this.#pending.length > 0;
     }
     if (wanted.stop) {
       wanted.stop = false;
@@ -205,8 +233,15 @@ export class Turns {
     if (isLast) this.#wanted.mustSettle = false;
     if (!isLast || !this.running) return { run: this.run, decisions, requests: [] };
     const requests = newest(this.#wanted.requests);
+    const { waits } = this.#wanted;
     this.#wanted.requests = requests.slice(ROWS);
-    return { run: this.run, decisions, requests: requests.slice(0, ROWS) };
+    this.#wanted.waits = waits.slice(ROWS);
+    return {
+      run: this.run,
+      decisions,
+      requests: requests.slice(0, ROWS),
+      ...(waits.length > 0 && { waits: { info: this.#info, tries: waits.slice(0, ROWS) } }),
+    };
   }
 
   #takePending(): Decision[] {
@@ -307,6 +342,9 @@ export class Turns {
       case "start":
         this.#starts.add(effect);
         return;
+      case "defer":
+        wanted.waits.push(grantOf(this.#plan, effect));
+        return;
       case "stop":
         // By the database too: a worker hears of Temporal's cancel only with its next heartbeat.
         if (this.#progress.ending !== null) wanted.stop = true;
@@ -318,7 +356,7 @@ export class Turns {
       case "request": {
         const { task, index, try: number } = effect;
         if (number === 1 && index < 0 && this.#ahead.delete(task) && this.#allAtFirstTry(task))
-          events.push({ kind: "granted", task, index, try: 1 });
+          events.push({ kind: "granted", task, index, try: 1, now: now() });
         else wanted.requests.push(requestOf(this.#plan, effect));
         return;
       }
@@ -351,45 +389,4 @@ function isKnownAlready(effect: RecordEffect): boolean {
   return effect.ended !== null && (effect.state === "success" || effect.state === "skipped");
 }
 
-/** Of several tries of one cell the last: a command may have taken back those before it. */
-function newest(requests: readonly SlotRequest[]): readonly SlotRequest[] {
-  if (requests.length < 2) return requests;
-  const byCell = new Map(requests.map((request) => [`${request.taskId} ${request.mapIndex}`, request]));
-  return byCell.size === requests.length ? requests : [...byCell.values()];
-}
-
-const nothing = (): Wanted => ({ requests: [], stops: [], stop: false, mustSettle: false });
-
-const grantOf = (plan: RunPlan, { task, index, try: number }: AtTry): Grant => ({
-  taskId: plan.tasks[task]!.id,
-  mapIndex: index,
-  try: number,
-});
-
-/** Of all cells that are queued. */
-function requestsOf(plan: RunPlan, progress: RunProgress): SlotRequest[] {
-  return progress.tasks.flatMap(({ own, instances, count }, task) => {
-    const cells: (readonly [number, RunCell])[] =
-      count === null ? [[-1, own]] : (instances ?? []).slice(0, count).map((cell, index) => [index, cell]);
-    return cells.flatMap(([index, { state, try: number }]) =>
-      state === "queued" ? [requestOf(plan, { task, index, try: number })] : [],
-    );
-  });
-}
-
-function requestOf(plan: RunPlan, effect: AtTry): SlotRequest {
-  const task = plan.tasks[effect.task]!;
-  return {
-    taskId: task.id,
-    mapIndex: effect.index,
-    try: effect.try,
-    pool: task.pool,
-    slots: task.poolSlots,
-    priority: task.priorityWeight,
-  };
-}
-
-function decisionOf(plan: RunPlan, effect: RecordEffect): Decision {
-  const { seq, task, index, state, ended } = effect;
-  return { seq, taskId: plan.tasks[task]!.id, mapIndex: index, try: effect.try, state, ended };
-}
+const nothing = (): Wanted => ({ requests: [], waits: [], stops: [], stop: false, mustSettle: false });

@@ -150,6 +150,18 @@ create table app.task_event (
   primary key (run, seq)
 ) partition by range (run);
 
+-- Why tries waited for their slots, and for how long (F16): spans of a second and more, kept with their tries.
+create table app.waited (
+  run       bigint not null,
+  task_id   text not null,                         -- '' for the run itself
+  map_index integer not null default -1,
+  try       integer not null,
+  reason    text not null,
+  since     timestamptz not null,
+  until     timestamptz not null,
+  primary key (run, task_id, map_index, try, since)
+) partition by range (run);
+
 -- The account book (design 4). A lease without granted_at is a request that waits.
 create table app.account (
   key         text primary key,                    -- pool:NAME, runs:DAG
@@ -179,6 +191,19 @@ create table app.lease (
 create index lease_waiting on app.lease (account, priority desc, seq) where granted_at is null and not held;
 create index lease_used on app.lease (account) include (slots) where granted_at is not null;
 create index lease_untold on app.lease (tell_after) where granted_at is not null and not known;
+create function app.keep_reason() returns trigger language plpgsql as $$
+begin
+  insert into app.waited (run, task_id, map_index, try, reason, since, until)
+  values (old.run, old.task_id, old.map_index, old.try, old.reason, old.reason_since, app.now())
+  on conflict do nothing;
+  return null;
+end $$;
+create trigger keep_changed_reason after update of reason on app.lease for each row
+  when (old.reason is distinct from new.reason and old.reason_since < clock_timestamp() - interval '1 second')
+  execute function app.keep_reason();
+create trigger keep_last_reason after delete on app.lease for each row
+  when (old.reason is not null and old.reason_since < clock_timestamp() - interval '1 second')
+  execute function app.keep_reason();
 alter table app.lease set (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 
 -- Worker processes that live, for each queue they serve: written by them every few seconds. It says why a try that has
@@ -219,7 +244,7 @@ declare
   name text;
 begin
   perform pg_advisory_xact_lock(72, 1);
-  foreach t in array array['dag_run', 'cell', 'task_try', 'task_event'] loop
+  foreach t in array array['dag_run', 'cell', 'task_try', 'task_event', 'waited'] loop
     for m in select generate_series(date_trunc('month', clock_timestamp() at time zone 'UTC') - interval '1 month',
                                     date_trunc('month', clock_timestamp() at time zone 'UTC') + make_interval(months => months),
                                     interval '1 month') at time zone 'UTC' loop

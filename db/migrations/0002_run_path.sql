@@ -23,17 +23,19 @@ begin
     where t.state is distinct from excluded.state or t.ended_at is null;
 
   insert into app.cell as c (run, task_id, map_index, state, try, phase, seq, ended_at)
-  select distinct on (r.run, r.task_id, r.map_index) r.run, r.task_id, r.map_index, r.state, r.try, 3, r.seq,
+  select distinct on (r.run, r.task_id, r.map_index) r.run, r.task_id, r.map_index, r.state, r.try,
+         -- Of a try that waits: it may be queued once more.
+         case when r.state = 'deferred' then -1 else 3 end, r.seq,
          -- When its body ended, not when the run heard of it.
-         case when r.state <> 'none' then coalesce((
+         case when r.state not in ('none', 'deferred') then coalesce((
            select e.ended_at from app.task_try e
            where r.try_state is not null and e.run = r.run and e.task_id = r.task_id and e.map_index = r.map_index and e.try = r.try
          ), app.now()) end
   from jsonb_to_recordset(p) as r(run bigint, seq integer, task_id text, map_index integer, try integer, state text, try_state text)
   order by r.run, r.task_id, r.map_index, r.seq desc
   on conflict on constraint cell_pkey do update
-    set state = excluded.state, try = excluded.try, phase = 3, seq = excluded.seq,
-        ended_at = case when c.try = excluded.try and excluded.state <> 'none' then coalesce(c.ended_at, excluded.ended_at)
+    set state = excluded.state, try = excluded.try, phase = excluded.phase, seq = excluded.seq,
+        ended_at = case when c.try = excluded.try and excluded.ended_at is not null then coalesce(c.ended_at, excluded.ended_at)
                         else excluded.ended_at end,
         -- It is to run again: nothing of it has happened yet.
         queued_at = case when excluded.state <> 'none' then c.queued_at end,
@@ -48,9 +50,17 @@ begin
 
   -- Also what was asked ahead for a task that now never runs (record_tries).
   delete from app.lease as l
-  using jsonb_to_recordset(p) as r(run bigint, task_id text, map_index integer, try integer, try_state text)
+  using jsonb_to_recordset(p) as r(run bigint, task_id text, map_index integer, try integer, state text, try_state text)
   where l.run = r.run and l.task_id = r.task_id and l.map_index = r.map_index and r.task_id <> ''
-    and (l.try = r.try or r.try_state is null);
+    and (l.try = r.try or r.try_state is null)
+    -- The slot of a try that waits came back with its record; by now it may have asked for one again.
+    and r.state <> 'deferred';
+
+  -- Nothing waits any more for a try that has ended, or for those before it; the run knows.
+  update app.wait as w set known = true, ended_at = coalesce(w.ended_at, app.now()), ended_as = coalesce(w.ended_as, 'cancelled')
+  from jsonb_to_recordset(p) as r(run bigint, task_id text, map_index integer, try integer, state text)
+  where w.run = r.run and w.task_id = r.task_id and w.map_index = r.map_index and w.try <= r.try
+    and r.state <> 'deferred' and not w.known;
 
   -- A recorded success that the run never heard of (its worker was killed in between) is no success: what was asked for
   -- ahead on its strength gives the slot back, or the next try could wait for ever behind its own successor.
@@ -173,7 +183,8 @@ begin
   insert into app.task_try as t (run, task_id, map_index, try, state, worker, started_at)
   select s.run, s.task_id, s.map_index, s.try, 'running', s.worker, s.at
   from jsonb_to_recordset(p_started) as s(run bigint, task_id text, map_index integer, try integer, worker text, at timestamptz)
-  on conflict do nothing;
+  on conflict on constraint task_try_pkey do update set state = 'running', worker = excluded.worker
+    where t.state = 'deferred';
 
   -- Two tries of one task may come together, when the database was away for long: the later one counts.
   insert into app.cell as c (run, task_id, map_index, state, try, phase, started_at)
@@ -181,10 +192,12 @@ begin
   from jsonb_to_recordset(p_started) as s(run bigint, task_id text, map_index integer, try integer, at timestamptz)
   order by s.run, s.task_id, s.map_index, s.try desc
   on conflict on constraint cell_pkey do update
-    set state = excluded.state, try = excluded.try, phase = 1, started_at = excluded.started_at, ended_at = null
+    set state = excluded.state, try = excluded.try, phase = 1, ended_at = null,
+        -- One that goes on after a wait began before.
+        started_at = coalesce(case when c.try = excluded.try then c.started_at end, excluded.started_at)
     where (excluded.try, excluded.phase) > (c.try, c.phase);
 
-  update app.task_try as t set state = e.state, ended_at = e.at, error = e.error, output = coalesce(e.output::json, t.output)
+  update app.task_try as t set state = e.state, ended_at = case when e.state <> 'deferred' then e.at end, error = e.error, output = coalesce(e.output::json, t.output)
   from jsonb_to_recordset(p_ended) as e(run bigint, task_id text, map_index integer, try integer, state text, at timestamptz, error jsonb, output text)
   where t.run = e.run and t.task_id = e.task_id and t.map_index = e.map_index and t.try = e.try and t.state = 'running';
 
@@ -231,23 +244,14 @@ begin
   end if;
 
   return query
-  select coalesce(jsonb_agg(jsonb_build_array(s.run, s.task_id, s.map_index, s.try, i.key, o.output::text, o.stored) order by o.n), '[]'),
+  select coalesce(jsonb_agg(jsonb_build_array(s.run, s.task_id, s.map_index, s.try, i.name, i.output::text, i.stored) order by i.n), '[]'),
          coalesce((select jsonb_agg(jsonb_build_array(q.run, q.task_id))
                    from jsonb_to_recordset(v_requests) as q(run bigint, task_id text)
                    join app.lease l on l.run = q.run and l.task_id = q.task_id and l.map_index = -1 and l.try = 1
                    where l.granted_at is not null), '[]'),
          v_undecided or exists (select from app.lease l where l.account = any (v_freed) and l.granted_at is null)
   from jsonb_to_recordset(p_started) as s(run bigint, task_id text, map_index integer, try integer, inputs jsonb)
-  cross join lateral jsonb_each(s.inputs) as i(key, value)
-  cross join lateral (
-    (select t.output, t.stored, 1::bigint as n from app.task_try t
-     where jsonb_typeof(i.value) = 'string' and t.run = s.run and t.task_id = i.value #>> '{}' and t.map_index = -1
-       and t.state = 'success'
-     order by t.try desc limit 1)
-    union all
-    select p.output, p.stored, p.n from app.input_parts(s.run, i.value) with ordinality as p(output, stored, n)
-    where jsonb_typeof(i.value) = 'object'
-  ) o;
+  cross join lateral app.try_inputs(s.run, s.inputs) as i(name, output, stored, n);
 end $$;
 
 -- What an input of a mapped task, or over one, is made of (core/inputs.ts): the output of one instance; a part of a list
@@ -285,17 +289,37 @@ begin
   order by t.try desc limit 1;
 end $$;
 
--- One wake-up of one or many runs: settle what ended, ask for what is ready, answer with every grant the runs
--- have not been told of. `undecided`: a pass of the allocator is wanted.
-create function app.advance(p_runs bigint[], p_records jsonb, p_requests jsonb)
-returns table (undecided boolean, grants jsonb) language plpgsql as $$
+-- The parts of a try's inputs, by name, in their order.
+create function app.try_inputs(p_run bigint, p_inputs jsonb) returns table (name text, output json, stored jsonb, n bigint)
+language sql stable as $$
+  select i.key, o.output, o.stored, o.n
+  from jsonb_each(p_inputs) as i(key, value)
+  cross join lateral (
+    (select t.output, t.stored, 1::bigint as n from app.task_try t
+     where jsonb_typeof(i.value) = 'string' and t.run = p_run and t.task_id = i.value #>> '{}' and t.map_index = -1
+       and t.state = 'success'
+     order by t.try desc limit 1)
+    union all
+    select p.output, p.stored, p.n from app.input_parts(p_run, i.value) with ordinality as p(output, stored, n)
+    where jsonb_typeof(i.value) = 'object'
+  ) o
+$$;
+
+-- One wake-up of one or many runs: settle what ended, begin to wait, ask for what is ready, answer with every grant the
+-- runs have not been told of. `undecided`: a pass of the allocator is wanted; `woken`: a wait has ended already.
+create function app.advance(p_runs bigint[], p_records jsonb, p_requests jsonb, p_waits jsonb)
+returns table (undecided boolean, grants jsonb, woken boolean) language plpgsql as $$
 declare
   v_undecided boolean := false;
+  v_woken boolean := false;
 begin
   if jsonb_array_length(p_requests) > 0 then
     perform app.share_allocator();
   end if;
   perform app.settle(p_records);
+  if jsonb_array_length(p_waits) > 0 then
+    v_woken := app.begin_waits(p_waits);
+  end if;
 
   if jsonb_array_length(p_requests) > 0 then
     insert into app.cell as c (run, task_id, map_index, state, try, phase, queued_at)
@@ -303,8 +327,14 @@ begin
     from jsonb_to_recordset(p_requests) as r(run bigint, task_id text, map_index integer, try integer)
     order by r.run, r.task_id, r.map_index, r.try desc
     on conflict on constraint cell_pkey do update
-      set state = 'queued', try = excluded.try, phase = 0, queued_at = excluded.queued_at, started_at = null, ended_at = null
-      where excluded.try > c.try;
+      set state = 'queued', try = excluded.try, phase = 0, queued_at = excluded.queued_at, ended_at = null,
+          started_at = case when excluded.try = c.try then c.started_at end
+      where excluded.try > c.try or (excluded.try = c.try and c.phase < 0);
+    -- One that goes on after its wait: its run knows of that end.
+    update app.wait as w set known = true
+    from jsonb_to_recordset(p_requests) as r(run bigint, task_id text, map_index integer, try integer)
+    where w.run = r.run and w.task_id = r.task_id and w.map_index = r.map_index and w.try = r.try
+      and w.ended_at is not null and not w.known;
 
     select a.undecided into v_undecided from app.ask(p_requests) a;
   end if;
@@ -324,7 +354,7 @@ begin
     select l.run, l.task_id, l.map_index, l.try from app.lease l join asked a using (run, task_id, map_index, try)
     where l.granted_at is not null
   )
-  select v_undecided, coalesce((select jsonb_agg(jsonb_build_array(g.run, g.task_id, g.map_index, g.try)) from all_grants g), '[]');
+  select v_undecided, coalesce((select jsonb_agg(jsonb_build_array(g.run, g.task_id, g.map_index, g.try)) from all_grants g), '[]'), v_woken;
 end $$;
 
 -- New runs: the ledger decides which are new; each new one asks for its DAG's account, highest priority and then oldest
@@ -491,6 +521,8 @@ begin
   where r.run = x.run and r.state in ('queued', 'running');
   select array_agg(distinct 'runs:' || r.dag_id) into v_accounts from app.dag_run r where r.run = any (v_runs);
   delete from app.lease l where l.run = any (v_runs);
+  update app.wait w set known = true, ended_at = coalesce(w.ended_at, app.now()), ended_as = coalesce(w.ended_as, 'cancelled')
+  where w.run = any (v_runs) and not w.known;
   return exists (select from app.lease l where l.account = any (v_accounts) and l.granted_at is null and not l.held);
 end $$;
 
@@ -528,7 +560,7 @@ begin
   end if;
   update app.task_try t set state = 'cancelled', ended_at = app.now(),
          error = jsonb_build_object('code', 'run_gone', 'message', p_reason)
-  where t.run = p_run and t.state = 'running';
+  where t.run = p_run and t.state in ('running', 'deferred');
   -- Said in the run's stead, behind its own last word: what it still sends is older, and changes nothing.
   with open as (
     update app.cell c set state = 'cancelled', phase = 3, ended_at = app.now(), seq = n.seq
@@ -546,5 +578,7 @@ begin
   insert into app.task_event (run, seq, task_id, map_index, try, state, detail)
   select o.run, o.seq, o.task_id, o.map_index, o.try, 'cancelled', jsonb_build_object('reason', p_reason) from open o;
   delete from app.lease l where l.run = p_run;
+  update app.wait w set known = true, ended_at = coalesce(w.ended_at, app.now()), ended_as = coalesce(w.ended_as, 'cancelled')
+  where w.run = p_run and not w.known;
   return true;
 end $$;

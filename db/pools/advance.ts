@@ -1,6 +1,7 @@
 import type { TaskState, TryState } from "../../core/states.ts";
 import type { Db } from "../connection.ts";
 import { storableJson, withOutputText } from "../json.ts";
+import { withQueue, type NewWait } from "../waits.ts";
 
 /** A decision of a run, as `app.settle` takes it. */
 export interface RecordRow {
@@ -38,10 +39,12 @@ export interface Advanced {
   /** A pass of the allocator is wanted (`db/pools/pass.ts`). */
   readonly undecided: boolean;
   readonly grants: readonly GrantRow[];
+  /** A wait that was to begin has ended already: its run is to be told. */
+  readonly woken: boolean;
 }
 
 /**
- * Settles and asks for any number of runs in one round trip; answers every grant of these runs that they were not told of.
+ * Settles, begins to wait and asks for any number of runs in one round trip; answers every grant of these runs that they were not told of.
  * Idempotent: a repeat answers the same grants.
  */
 export async function advance(
@@ -49,14 +52,22 @@ export async function advance(
   runs: readonly number[],
   records: readonly RecordRow[],
   requests: readonly RequestRow[],
+  waits: readonly NewWait[] = [],
 ): Promise<Advanced> {
-  const { rows } = await db.query<{ undecided: boolean; grants: [number, string, number, number][] }>(
-    "select * from app.advance($1, $2, $3)",
-    [runs, storableJson(withOutputText(records)), JSON.stringify(requests)],
-  );
+  const { rows } = await db.query<{
+    undecided: boolean;
+    grants: [number, string, number, number][];
+    woken: boolean;
+  }>("select * from app.advance($1, $2, $3, $4)", [
+    runs,
+    storableJson(withOutputText(records)),
+    JSON.stringify(requests),
+    storableJson(waits.map(withQueue)),
+  ]);
   const row = rows[0]!;
   return {
     undecided: row.undecided,
+    woken: row.woken,
     grants: row.grants.map(([run, task_id, map_index, number]) => ({ run, task_id, map_index, try: number })),
   };
 }

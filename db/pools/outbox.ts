@@ -32,7 +32,9 @@ export async function takeUntold(db: Db, limit: number, holdMs: number): Promise
      ), held as (
        update app.lease l set tell_after = app.now() + make_interval(secs => $2::double precision / 1000),
          known = exists (select from app.task_try t
-           where t.run = l.run and t.task_id = l.task_id and t.map_index = l.map_index and t.try = l.try)
+           where t.run = l.run and t.task_id = l.task_id and t.map_index = l.map_index and t.try = l.try
+             -- One that goes on after a wait has a row already.
+             and t.state <> 'deferred')
        from taken t where l.run = t.run and l.task_id = t.task_id and l.map_index = t.map_index and l.try = t.try
        returning l.run, l.task_id, l.map_index, l.try, l.known
      )

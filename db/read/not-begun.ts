@@ -7,7 +7,7 @@ import type { Db } from "../connection.ts";
  */
 export const NOT_BEGUN = `(l.task_id <> '' and l.granted_at < app.now() - interval '6 seconds' and not exists (
   select from app.task_try t
-  where t.run = l.run and t.task_id = l.task_id and t.map_index = l.map_index and t.try = l.try))`;
+  where t.run = l.run and t.task_id = l.task_id and t.map_index = l.map_index and t.try = l.try and t.state <> 'deferred'))`;
 
 /** A worker that has said nothing for so long is taken as dead: three of its beats (`worker/presence.ts`). */
 const SILENT = "interval '15 seconds'";

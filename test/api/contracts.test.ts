@@ -1,13 +1,16 @@
 /** Checked by tsc: what leaves the API says the same as what it is made from. */
 import { expect, test } from "vitest";
 import type * as contracts from "../../api/contracts.ts";
+import type * as waits from "../../api/contracts-waits.ts";
 import type { AppDeps } from "../../api/deps.ts";
 import type { MeridianClient, TriggeredRun } from "../../client/types.ts";
 import type { Timetable } from "../../core/calendar/timetable.ts";
 import type { SerialGraph, SerialTask } from "../../core/graph.ts";
+import type { SerialWait } from "../../core/waits.ts";
 import type { MappedOver } from "../../core/mapped-over.ts";
 import type { CellRow, RunRow, WaitingRow } from "../../db/read/runs.ts";
 import type { TryRow } from "../../db/read/tries.ts";
+import type { WaitRow } from "../../db/read/waits.ts";
 
 type Plain<T> = T extends readonly (infer E)[]
   ? Plain<E>[]
@@ -22,7 +25,7 @@ type AsTold<Row> = { [K in keyof Row as Camel<K>]: Left<Row[K]> };
 
 /** Fields that are told otherwise than they are kept: left out there, null here. */
 type ToldOfRun = "runTimeoutMs" | "maxFailedRuns";
-type Told = "retryRules" | "decides" | "concurrency" | "setup" | "teardown";
+type Told = "retryRules" | "decides" | "concurrency" | "setup" | "teardown" | "wait";
 
 const same = <A, B>(answer: Same<Plain<A>, Plain<B>>): void => expect(answer).toBe(true);
 
@@ -34,7 +37,7 @@ test("types: contracts say what rows and graphs say", () => {
   same<{ a: 1 }, { a: 1; b: 2 }>(true);
 
   same<
-    contracts.GraphTask,
+    Omit<contracts.GraphTask, "wait">,
     Required<Omit<SerialTask, "upstream" | "inputs" | "group" | "map" | "items" | Told>> & {
       group: string | null;
       retryRules: { error: string; action: "retry" | "fail" | "wait"; delayMs: number | null }[];
@@ -45,6 +48,9 @@ test("types: contracts say what rows and graphs say", () => {
       teardown: string[] | null;
     }
   >(true);
+  // zod's optional fields may also be undefined.
+  type All<T> = T extends unknown ? { [K in keyof T]-?: Exclude<T[K], undefined> } : never;
+  same<All<NonNullable<contracts.GraphTask["wait"]>>, All<SerialWait>>(true);
   same<contracts.Timetable, Timetable>(true);
   same<
     Omit<contracts.Graph, "tasks" | "edges" | "groups">,
@@ -71,5 +77,9 @@ test("types: contracts say what rows and graphs say", () => {
   same<
     Omit<contracts.Waiting, "taskId" | "pool">,
     Omit<AsTold<WaitingRow>, "run" | "taskId" | "account" | "notBegun">
+  >(true);
+  same<
+    Omit<waits.Wait, "key" | "state" | "reason" | "url" | "lastCheckAt" | "nextCheckAt" | "dueAt" | "since">,
+    Omit<AsTold<WaitRow>, "run" | "queue" | "spec" | "check" | "nextAt" | "checkedAt" | "begunAt">
   >(true);
 });

@@ -33,6 +33,17 @@ export function fakeClient(dagIds: readonly string[] = ["sales"]) {
       check(request.dagId);
       return { cells: 1 };
     },
+    endWait: async ({ at, payload, who }) => {
+      calls.push(["endWait", at, payload, who]);
+      if (!("dagId" in at)) return { ...at, dagId: "sales", runId: "r" };
+      check(at.dagId);
+      return { ...at, try: 1, wait: 1 };
+    },
+    checkWait: async ({ who, ...at }) => {
+      calls.push(["checkWait", at, who]);
+      check(at.dagId);
+      return { ...at, try: 1, wait: 1 };
+    },
     pause: async (dagId, who, reason) => {
       calls.push(["pause", dagId, who, reason]);
       check(dagId);

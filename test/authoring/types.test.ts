@@ -247,22 +247,29 @@ test("the public names", () => {
   expect(Object.keys(entry).sort()).toEqual([
     "branch",
     "dag",
+    "defer",
     "fail",
     "retryAfter",
+    "sensor",
     "shortCircuit",
     "skip",
     "switchOn",
     "task",
     "taskGroup",
     "waitAndRetry",
+    "waitFor",
+    "waitForRun",
+    "waitUntil",
   ]);
   expect(Object.keys(testing).sort()).toEqual(["connectionsFrom", "renderTask", "runDag", "runTask"]);
   expect(namesIn("index.ts")).toEqual(
-    "AnyParams BranchOf CommonTaskOptions Dag DagId DagOptions DagTools DateInput Duration Expand GroupOptions GroupRef " +
-      "InputValues Inputs ItemRef Log MappedRef NotJson Output ParamsOf ParamsSchema Rendered RetryRule Schedule ShortCircuitOf " +
-      "SwitchOnOf SwitchOptions Target Targets TaskBody TaskContext TaskDefaults TaskGroupOf TaskOf TaskOptions TaskOrGroup " +
-      "TaskRef Teardown Template Templates TriggerRule branch dag fail retryAfter shortCircuit skip switchOn task taskGroup " +
-      "waitAndRetry",
+    "AnyParams BranchOf CommonTaskOptions Dag DagId DagOptions DagTools DateInput Duration Expand GroupOptions " +
+      "GroupRef InputValues Inputs ItemRef Log MappedRef NotJson Output ParamsOf ParamsSchema Rendered Resumed " +
+      "RetryRule Schedule SensorOf SensorOptions ShortCircuitOf SwitchOnOf SwitchOptions Target Targets TaskBody " +
+      "TaskContext TaskDefaults TaskGroupOf TaskOf TaskOptions TaskOrGroup TaskRef Teardown Template Templates " +
+      "TriggerRule WaitForOf WaitForOptions WaitForRunOf WaitForRunOptions WaitUntilOf WaitUntilOptions WakeUp branch " +
+      "dag defer fail retryAfter sensor shortCircuit skip switchOn task taskGroup waitAndRetry waitFor waitForRun " +
+      "waitUntil",
   );
   expect(namesIn("testing.ts")).toBe(
     "LocalOptions LocalRun LocalTask LocalTry RunOptions TaskRunOptions connectionsFrom renderTask runDag runTask",

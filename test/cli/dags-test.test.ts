@@ -161,6 +161,39 @@ describe("C1: meridian dags test", () => {
     expect(out).not.toContain("sesame");
   });
 
+  it("A6: --event ends a wait, from a text or a file; it is checked by the payload's schema", async () => {
+    const text = `import { z } from "zod";
+    import { sensor, waitFor } from "meridian";
+    dag("one", { schedule: null }, () => {
+      const approval = waitFor("approval", { payload: z.object({ by: z.string() }) });
+      const asked = [];
+      const file = sensor("file", { every: "1s" }, () => asked.push(1) > 1 && "there");
+      task("a", { inputs: { approval, file } }, ({ inputs }) => inputs.approval.by + ": " + inputs.file);
+    });`;
+    const { code, out, err } = await test(text, ["--event", 'approval={"by":"me"}']);
+    expect(err).toBe("");
+    expect(code).toBe(0);
+    expect(out).toContain('a        = "me: there"');
+    expect(out).toContain("file     → deferred");
+    const json = join(folder, "event.json");
+    writeFileSync(json, '{"by":"a file"}');
+    expect((await test(text, ["--event", `approval=@${json}`])).out).toContain('"a file: there"');
+
+    const refused = await test(text, ["--event", 'approval={"by":1}']);
+    expect([refused.code, refused.err]).toEqual([
+      4,
+      expect.stringContaining(
+        'event "approval" does not fit the payload of task "approval" of dag "one": by: Invalid input: expected string',
+      ),
+    ]);
+    expect((await test(text, ["--event", "approval"])).err).toContain(
+      "--event approval: expected name=JSON or name=@file.json",
+    );
+    const without = await test(text);
+    expect(without.code).toBe(1);
+    expect(without.out).toContain("nobody ends this wait in a local run: say what it is ended with");
+  });
+
   it("each failed try says why as it fails; names of any length keep their column", async () => {
     const long = "a_name_longer_than_sixteen_characters";
     const { out, code } = await test(`dag("one", { schedule: null }, () => {

@@ -26,6 +26,10 @@ export const sales = dag("sales", { schedule: "@daily", params: z.object({ regio
   });
   task("late", ({ tryNumber }) => { if (tryNumber < 3) throw new Error("not yet"); return tryNumber; });
 });
+dag("waiting", ({ sensor, waitFor }) => {
+  sensor("file", { every: "5m" }, ({ try: number }) => number > 1 && { file: "there" });
+  waitFor("approval");
+});
 for (const city of ["rome", "oslo"]) dag("rain_" + city, { schedule: null }, () => void task("say", () => city));
 `;
 const SUM = `export function sum(list: readonly number[]): number {
@@ -116,7 +120,19 @@ describe("F1: meridian tasks test", () => {
     expect((await meridian("tasks", "test", "sales", "late")).out).toContain("not yet");
   });
 
+  it("A6: of a sensor one check, and what it answered", async () => {
+    const no = await meridian("tasks", "test", "waiting", "file");
+    expect(no.code).toBe(0);
+    expect(no.out).toMatch(
+      /file of waiting \S+: deferred: not yet: its check answered false, null or undefined; it would be asked again every 300000 ms/,
+    );
+    const yes = await meridian("tasks", "test", "waiting", "file", "--try", "2");
+    expect(yes.out).toContain('"file": "there"');
+    expect(yes.out).toMatch(/file of waiting \S+: success/);
+  });
+
   it.each([
+    [["waiting", "approval"], "has no body that could be tried: it waits until somebody ends it"],
     [["sales", "total"], 'has no task "total"; did you mean "load.total"?'],
     [["sales", "load.total"], 'reads "rows" (the output of task "rows"): give a value for each'],
     [["sales", "load.total", "--input", "row=1"], 'has no input "row"; did you mean "rows"?'],
@@ -126,7 +142,10 @@ describe("F1: meridian tasks test", () => {
     [["sales", "load.total", "--conf", '{"region":1}'], "region"],
     [["sales", "load.total", "--conf", "[]"], "expected a JSON object"],
     [["sale", "load.total"], 'no DAG of this id in .*; did you mean "sales"?'],
-    [["dags/sales.ts", "load.total"], "has 3 DAGs: name one of sales, rain_rome, rain_oslo with --dag"],
+    [
+      ["dags/sales.ts", "load.total"],
+      "has 4 DAGs: name one of sales, waiting, rain_rome, rain_oslo with --dag",
+    ],
     [["dags/sales.ts", "x", "--dag", "sals"], 'has no dag "sals"; did you mean "sales"?'],
     [["dags/none.ts", "x"], "there is no file dags/none.ts"],
   ])("says what is wrong: %j", async (args, text) => {

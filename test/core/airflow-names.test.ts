@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
-import { optionMeant } from "../../core/airflow-names.ts";
+import { exportMeant, optionMeant } from "../../core/airflow-names.ts";
 
 const DAG = ["schedule", "zone", "startDate", "defaults", "doc", "maxActiveRuns"];
+const SENSOR = ["every", "timeout", "softFail"];
+const RUN = ["dag", "task", "before", "logicalDate", "every"];
 const TASK = ["retries", "retryDelay", "retryFactor", "pool", "inputs", "after", "doc"];
 
 test.each([
@@ -16,10 +18,29 @@ test.each([
   ["retry_exponential_backoff", TASK, '; did you mean "retryFactor"?'],
   ["op_kwargs", TASK, '; did you mean "inputs"?'],
   ["doc_md", TASK, '; did you mean "doc"?'],
+  ["poke_interval", SENSOR, '; did you mean "every"?'],
+  ["soft_fail", SENSOR, '; did you mean "softFail"?'],
+  ["deferrable", SENSOR, "; what waits holds no slot anyway; leave it out"],
+  ["external_dag_id", RUN, '; did you mean "dag"?'],
+  ["external_task_id", RUN, '; did you mean "task"?'],
+  ["execution_delta", RUN, '; did you mean "before"?'],
   // Not of this table: it would be no help.
   ["schedule_interval", TASK, ""],
   ["__proto__", TASK, ""],
   ["constructor", TASK, ""],
 ])("A1: Airflow's %s leads to our word", (word, known, hint) => {
   expect(optionMeant(word, known)).toBe(hint);
+});
+
+test.each([
+  ["ExternalTaskSensor", '; did you mean "waitForRun"?'],
+  ["TimeDeltaSensor", '; did you mean "waitUntil"?'],
+  ["PythonSensor", '; did you mean "sensor"?'],
+  ["PythonOperator", '; did you mean "task"?'],
+  ["waitfor", '; did you mean "waitFor"?'],
+  ["somethingElse", ""],
+  ["constructor", ""],
+  ["", ""],
+])("A1 A6: what is imported as Airflow's %s leads to our word", (word, hint) => {
+  expect(exportMeant(word)).toBe(hint);
 });

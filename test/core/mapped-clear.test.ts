@@ -45,6 +45,21 @@ describe("B9: clearing mapped tasks", () => {
     expect([rig.progress.state, rig.progress.open]).toEqual(["success", 0]);
   });
 
+  it("A6: one instance is cleared alone although none of them is done: the others run, and wait, on", () => {
+    const rig = mapped([], {}, { wait: { kind: "event" } });
+    rig.run("list", list(3));
+    const effects = rig.clear("load[1]");
+    expect(effects.map(({ kind }) => kind)).toEqual(["record", "record", "defer"]);
+    expect(rig.cell("load[1]")).toMatchObject({ state: "deferred", try: 2 });
+    expect([rig.cell("load[0]").try, rig.cell("load[2]").try]).toEqual([1, 1]);
+
+    const running = mapped([]);
+    running.run("list", list(2));
+    for (const name of ["load[0]", "load[1]"]) running.send({ kind: "granted", ...running.at(name), try: 1 });
+    expect(running.clear("load[1]").map(({ kind }) => kind)).toEqual(["stop"]);
+    expect(running.cell("load[0]")).toMatchObject({ state: "running", try: 1 });
+  });
+
   it("an empty list that has items when it is made again: the whole task's cell goes", () => {
     const rig = mapped([]);
     rig.run("list", list(0));

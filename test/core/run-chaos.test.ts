@@ -1,10 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { SerialMap } from "../../core/mapping.ts";
+import type { RunCell } from "../../core/cells.ts";
+import type { Measured, SerialMap } from "../../core/mapping.ts";
 import type { RunTask } from "../../core/plan.ts";
-import type { At, Effect, RunEvent, TryOutcome } from "../../core/progress.ts";
+import type { At, AtTry, Effect, RunEvent, TryOutcome } from "../../core/progress.ts";
 import { countStates, decide, TRIGGER_RULES } from "../../core/rules.ts";
 import { TASK_DONE, type TaskState } from "../../core/states.ts";
+import type { Deferral, RunWait, WaitEnd } from "../../core/waits.ts";
 import { Rig, success, task } from "./run-rig.ts";
 
 interface Node {
@@ -15,6 +17,8 @@ interface Node {
   readonly width: number;
   /** Mapped over the output of a task before it, when there is one to map over. */
   readonly byOutput: boolean;
+  /** It waits: without a body, as a sensor whose first check finds nothing, or by its body's own wish. */
+  readonly waits: "never" | "event" | "sensor" | "body";
 }
 
 const failed: TryOutcome = { kind: "failed", error: { code: "x", message: "", retryable: false } };
@@ -23,17 +27,30 @@ const OUTCOME: Record<Node["final"], TryOutcome> = {
   failed,
   skipped: { kind: "skipped", message: "" },
 };
+const WAIT_END: Record<Exclude<Node["final"], "success">, WaitEnd> = {
+  failed: { kind: "expired", message: "" },
+  skipped: { kind: "skipped", message: "" },
+};
+const WAIT: Partial<Record<Node["waits"], { wait: RunWait }>> = {
+  event: { wait: { kind: "event" } },
+  sensor: { wait: { kind: "sensor", timeoutMs: 1000 } },
+};
+const ASKS: Partial<Record<Node["waits"], Deferral>> = {
+  sensor: { on: "poke" },
+  body: { on: "event", timeoutMs: null },
+};
 
-/** A random graph; some tasks are mapped over lists of 0 to 3 items, constant or of a task before them. */
+/** A random graph; some tasks wait, and some are mapped over lists of 0 to 3 items, constant or of a task before them. */
 function graphOf(nodes: readonly Node[]) {
   const maps: SerialMap[] = [];
   const tasks: RunTask[] = nodes.map((node, i) => {
     const upstream = i === 0 ? [] : [...new Set(node.edges.map((edge) => edge % i))].sort((a, b) => a - b);
-    if (!node.mapped) return task(`t${i}`, upstream, { triggerRule: node.rule });
+    const own = { triggerRule: node.rule, ...WAIT[node.waits] };
+    if (!node.mapped) return task(`t${i}`, upstream, own);
     const source = node.byOutput ? upstream.find((up) => !nodes[up]!.mapped) : undefined;
     const items = source ?? Array.from({ length: node.width }, (_, n) => n);
     maps.push({ group: null, over: { item: items }, how: "product", batch: null, max: 10 });
-    return task(`t${i}`, upstream, { triggerRule: node.rule, map: maps.length - 1, items: { item: "item" } });
+    return task(`t${i}`, upstream, { ...own, map: maps.length - 1, items: { item: "item" } });
   });
   return { tasks, maps };
 }
@@ -66,6 +83,19 @@ function openOf(rig: Rig): number {
   return open;
 }
 
+/** How often the end of each try was recorded that began, or began to wait; all are 1 when each has its end once. */
+function endsOf(rig: Rig): number[] {
+  const ends = new Map<string, number>();
+  for (const effect of rig.effects) {
+    if (effect.kind !== "start" && effect.kind !== "defer" && effect.kind !== "record") continue;
+    const name = `${effect.task} ${effect.index} ${effect.try}`;
+    const ended = effect.kind === "record" && effect.ended !== null ? 1 : 0;
+    if (effect.kind === "record" && ended === 0) continue;
+    ends.set(name, (ends.get(name) ?? 0) + ended);
+  }
+  return [...new Set(ends.values())];
+}
+
 /** In which states each task's cells are: one that is not needed may be told as a whole or instance by instance. */
 const kindsOf = (rig: Rig): TaskState[][] =>
   rig.progress.tasks.map(({ own, instances, count }) =>
@@ -79,6 +109,7 @@ const node = fc.record<Node>({
   mapped: fc.boolean(),
   width: fc.integer({ min: 0, max: 3 }),
   byOutput: fc.boolean(),
+  waits: fc.constantFrom("never", "never", "event", "sensor", "body"),
 });
 const constant = node.map((one) => ({ ...one, byOutput: false }));
 
@@ -105,11 +136,17 @@ class Chaos {
         const name = `${effect.task} ${effect.index}`;
         expect(this.#running.has(name), `${name} runs twice at once`).toBe(false);
         this.#running.add(name);
-        const { final, width } = this.#nodes[effect.task]!;
-        const items = this.wild ? (width + effect.try) % 4 : width;
-        const outcome = final === "success" ? { ...success, measured: { items } } : OUTCOME[final];
+        const { final, waits } = this.#nodes[effect.task]!;
+        const deferral = this.#cell(effect).resume === undefined ? ASKS[waits] : undefined;
+        const outcome: TryOutcome =
+          deferral !== undefined
+            ? { kind: "deferred", deferral }
+            : final === "success"
+              ? { ...success, measured: this.#measured(effect) }
+              : OUTCOME[final];
         this.#open.push({ kind: "ended", task: effect.task, index: effect.index, try: effect.try, outcome });
       }
+      if (effect.kind === "record" && effect.state === "deferred") this.#wakes(effect);
       if (effect.kind === "stop") {
         const at = this.#open.findIndex(
           (event) => event.kind === "ended" && event.task === effect.task && event.index === effect.index,
@@ -119,6 +156,29 @@ class Chaos {
           this.#open[at] = { ...event, outcome: { kind: "cancelled", message: "" } };
       }
     }
+  }
+
+  #cell({ task, index }: At): RunCell {
+    const { own, instances } = this.rig.progress.tasks[task]!;
+    return index < 0 ? own : instances![index]!;
+  }
+
+  #measured({ task, try: number }: AtTry): Measured {
+    const { width } = this.#nodes[task]!;
+    return { items: this.wild ? (width + number) % 4 : width };
+  }
+
+  /** The end of a wait is told twice, and once more by a row of another wait. */
+  #wakes({ task, index, try: number }: AtTry): void {
+    const { final, waits } = this.#nodes[task]!;
+    const { waits: wait = 0 } = this.#cell({ task, index });
+    const ended: WaitEnd =
+      final === "success"
+        ? { kind: "success", measured: this.#measured({ task, index, try: number }) }
+        : WAIT_END[final];
+    const end: WaitEnd = waits === "body" ? { kind: "resume", by: null } : ended;
+    const woken: RunEvent = { kind: "woken", task, index, try: number, wait, end };
+    this.#open.push(woken, woken, { ...woken, wait: wait + 1 }, { ...woken, wait: wait - 1 });
   }
 
   send(event: RunEvent): void {
@@ -147,8 +207,8 @@ class Chaos {
   }
 }
 
-describe("B3 A7: random graphs with mapped tasks", () => {
-  it("B3 A7 K25: each run ends in the states that an oracle written apart says, instance by instance", () => {
+describe("B3 A6 A7: random graphs with mapped tasks and waits", () => {
+  it("B3 A6 A7 K25: each run ends in the states that an oracle written apart says, instance by instance", () => {
     fc.assert(
       fc.property(
         fc.array(constant, { minLength: 1, maxLength: 9 }),
@@ -181,7 +241,7 @@ describe("B9: random commands at random moments", () => {
     cells: fc.array(fc.nat(), { minLength: 1, maxLength: 4 }),
   });
 
-  it("B9: nothing runs twice at once, nothing is left open, and clearing all gives what a fresh run gives", () => {
+  it("B9 A6: nothing runs twice at once, each try ends once, nothing is left open, and clearing all gives what a fresh run gives", () => {
     fc.assert(
       fc.property(
         fc.array(node, { minLength: 1, maxLength: 8 }),
@@ -199,6 +259,7 @@ describe("B9: random commands at random moments", () => {
           const { rig } = chaos;
           expect(rig.progress.state).not.toBe("running");
           expect(rig.progress.open).toBe(0);
+          expect(endsOf(rig).filter((times) => times !== 1)).toEqual([]);
           const all: At[] = rig.plan.tasks.map((_, at) => ({ task: at, index: -1 }));
           rig.progress = { ...rig.progress, state: "running", ending: null };
           chaos.send({ kind: "clear", cells: all });
@@ -232,6 +293,7 @@ describe("B9: random commands at random moments", () => {
           chaos.send({ kind: "end", as, reason: "by hand" });
           chaos.drain(picks);
           expect(chaos.rig.progress.open).toBe(0);
+          expect(endsOf(chaos.rig).filter((times) => times !== 1)).toEqual([]);
           if (wasRunning) expect(chaos.rig.progress.state).toBe(as);
         },
       ),

@@ -12,12 +12,13 @@ import {
 } from "../../core/progress.ts";
 import { step } from "../../core/run.ts";
 import type { TaskState } from "../../core/states.ts";
+import type { WaitEnd } from "../../core/waits.ts";
 import { serialTask } from "../support/serial.ts";
 
 export const success: Extract<TryOutcome, { kind: "success" }> = { kind: "success", output: null };
 
 export const task = (id: string, upstream: number[] = [], more: Partial<RunTask> = {}): RunTask =>
-  runTaskOf(serialTask(id, upstream, { retryDelayMs: 1000, retryFactor: 2, ...more }));
+  runTaskOf({ ...serialTask(id, upstream, { retryDelayMs: 1000, retryFactor: 2 }), ...more });
 
 /** `load[2]`, or `load`. */
 type Name = string;
@@ -46,6 +47,12 @@ export class Rig {
     const number = this.cell(at).try;
     const granted = this.send({ kind: "granted", ...cell, try: number });
     return [...granted, ...this.send({ kind: "ended", ...cell, try: number, outcome })];
+  }
+
+  /** Ends the wait that a cell is at. */
+  wake(name: Name, end: WaitEnd): readonly Effect[] {
+    const { try: number, waits = 0 } = this.cell(name);
+    return this.send({ kind: "woken", ...this.at(name), try: number, wait: waits, end });
   }
 
   /** Runs whatever can run, all with success, in the order it is asked for. */

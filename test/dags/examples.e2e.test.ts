@@ -28,7 +28,7 @@ describe("A1 B1: the examples on the whole product", { timeout: 180_000 }, () =>
         const runs = await client.runs.list({ type: ["scheduled"] }).all();
         const open = runs.filter(({ state }) => state === "queued" || state === "running");
         const began = due.every(({ dagId }) => runs.some((run) => run.dagId === dagId));
-        return dags.length === 13 && began && runs.length >= 40 && open.length === 0 ? { dags, runs } : null;
+        return dags.length === 14 && began && runs.length >= 40 && open.length === 0 ? { dags, runs } : null;
       },
       120_000,
       "the first run of each example",
@@ -46,6 +46,7 @@ describe("A1 B1: the examples on the whole product", { timeout: 180_000 }, () =>
       "cash_closing",
       "exchange_rates",
       "hello",
+      "price_list",
       "sales_daily",
       "seattle_weather",
       "weather_stations",

@@ -257,6 +257,48 @@ describe("A4: cash_closing", () => {
   });
 });
 
+describe("A6: price_list", () => {
+  /** Only waiting moves its clock. */
+  const priced = async (events: object) => {
+    let at = Date.UTC(2026, 4, 9, 16);
+    return await runDag(await bundledDag("price-list.ts"), {
+      logicalAt: "2026-05-08T18:00",
+      now: () => at,
+      sleep: async (ms) => void (at += ms),
+      events: { ...events },
+    });
+  };
+
+  test("A6: with the owner's word the supplier's prices are changed and printed", async () => {
+    const { state, tasks } = await priced({ approval: { by: "me", percent: 10 } });
+    expect(state).toBe("success");
+    expect(tasks["day_closed"]!.log.map(({ text }) => text)).toEqual([
+      "would wait until 2026-05-09T16:00:05Z; a local run goes on",
+    ]);
+    const list = tasks["list"]!.output as { good: string; cents: number }[];
+    expect(tasks["list"]!.tries).toBe(1);
+    expect(tasks["prices"]!.output).toEqual(
+      list.map(({ good, cents }) => ({ good, cents: Math.round(cents * 1.1) })),
+    );
+    expect(tasks["print"]).toMatchObject({ output: "printed as job 2026-05-08-4", tries: 1 });
+    expect(tasks["keep_old"]!.state).toBe("skipped");
+    expect(tasks["ask_owner"]!.log[0]?.text).toMatch(/^4 prices are to be approved: http:.*approval$/);
+  });
+
+  test("A6: the schema refuses another word", async () => {
+    await expect(priced({ approval: { percent: 99 } })).rejects.toMatchObject({ code: "bad_payload" });
+  });
+
+  test("A6: what waits for nobody's word does not stay open: it is skipped after a minute", async () => {
+    const { graph } = await bundledDag("price-list.ts");
+    const { wait } = graph.tasks.find(({ id }) => id === "approval")!;
+    expect(wait).toMatchObject({ kind: "event", timeoutMs: 60_000, softFail: true });
+    for (const { wait: one } of graph.tasks) {
+      if (one !== undefined && one.kind !== "until") expect(one.timeoutMs).toBeLessThanOrEqual(600_000);
+    }
+  });
+});
+
 describe("F1: the examples as a set", () => {
   const root = fileURLToPath(new URL("../../", import.meta.url));
   const read = (path: string) => readFileSync(join(root, path), "utf8");

@@ -52,6 +52,17 @@ describe("C7 C12: the schema", () => {
     await expect(await dumpSchema(database.pool)).toMatchFileSnapshot("../../db/schema.sql");
   });
 
+  it("C12: a database made with another form of a migration is refused, with what to do", async () => {
+    const { pool } = database;
+    await pool.query("update app.schema_migration set hash = 'of before' where number = 2");
+    await expect(migrate(pool)).rejects.toMatchObject({
+      code: "other_schema",
+      message: expect.stringMatching(/another form of migration 2 \(run_path\).*npm run reset/s),
+    });
+    await pool.query("update app.schema_migration set hash = $1 where number = 2", [migrations()[1]!.hash]);
+    expect(await migrate(pool)).toEqual([]);
+  });
+
   it("C12: a database that newer code has migrated is refused, with what to do", async () => {
     await database.pool.query("insert into app.schema_migration (number, name) values (9999, 'of_tomorrow')");
     await expect(migrate(database.pool)).rejects.toMatchObject({

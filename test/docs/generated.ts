@@ -10,6 +10,12 @@ import {
   TASK_OPTIONS,
   type Option,
 } from "../../authoring/options.ts";
+import {
+  SENSOR_OWN_OPTIONS,
+  WAIT_FOR_OPTIONS,
+  WAIT_FOR_RUN_OPTIONS,
+  WAIT_UNTIL_OPTIONS,
+} from "../../authoring/wait-options.ts";
 import { connectionVariable } from "../../authoring/connection.ts";
 import { createProgram } from "../../cli/main.ts";
 import { SETTINGS } from "../../platform/config.ts";
@@ -46,7 +52,7 @@ export function withGenerated(text: string): string {
       return `${open}\n${commandsTable()}\n\n${close}`;
     })
     .replaceAll(
-      /(<!-- options: (dag|task|group|switch) -->\n)[\s\S]*?(<!-- \/options -->)/g,
+      /(<!-- options: (dag|task|group|switch|sensor|waitFor|waitUntil|waitForRun) -->\n)[\s\S]*?(<!-- \/options -->)/g,
       (_, open: string, which: keyof typeof OPTIONS, close: string) =>
         `${open}\n${optionsTable(which)}\n\n${close}`,
     );
@@ -77,7 +83,16 @@ function settingsTable(): string {
   return table(["name", "default", "what"], rows);
 }
 
-const OPTIONS = { dag: DAG_OPTIONS, task: TASK_OPTIONS, group: GROUP_OPTIONS, switch: SWITCH_OWN_OPTIONS };
+const OPTIONS = {
+  dag: DAG_OPTIONS,
+  task: TASK_OPTIONS,
+  group: GROUP_OPTIONS,
+  switch: SWITCH_OWN_OPTIONS,
+  sensor: SENSOR_OWN_OPTIONS,
+  waitFor: WAIT_FOR_OPTIONS,
+  waitUntil: WAIT_UNTIL_OPTIONS,
+  waitForRun: WAIT_FOR_RUN_OPTIONS,
+};
 
 function optionsTable(which: keyof typeof OPTIONS): string {
   const options: Readonly<Record<string, Option<unknown>>> = OPTIONS[which];

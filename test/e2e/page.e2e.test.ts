@@ -64,7 +64,7 @@ describe.skipIf(whyNoBrowser() !== null)("C1: the page on the whole product", { 
     await row("seattle_weather").getByRole("link", { name: "seattle_weather", exact: true }).click();
     const days = page.getByRole("columnheader", { name: /^Run 2015-12-\d\d 00:00: success/ });
     await until(async () => ((await days.count()) === 31 ? true : null), 60_000, "31 green days");
-    expect(await cell(/^load, .*: success/).count()).toBe(31);
+    await expect.poll(() => cell(/^load, .*: success/).count()).toBe(31);
     expect(await cell(/: (failed|upstream failed)/).count()).toBe(0);
   });
 
@@ -116,12 +116,15 @@ describe.skipIf(whyNoBrowser() !== null)("C1: the page on the whole product", { 
     await open("/dags/states_tour");
     const runId = await trigger();
     await page.getByRole("columnheader", { name: /^Run .*: failed, triggered by hand/ }).waitFor();
-    const shown: Record<string, string> = {};
     const labels = `[...document.querySelectorAll("[role=gridcell]")].map((one) => one.getAttribute("aria-label"))`;
-    for (const label of await page.evaluate<string[]>(labels)) {
-      shown[label.slice(0, label.indexOf(","))] = label.replace(/^.*?\d\d:\d\d[^:]*: /, "");
-    }
-    expect(shown).toEqual({
+    const shown = async (): Promise<Record<string, string>> =>
+      Object.fromEntries(
+        (await page.evaluate<string[]>(labels)).map((label) => [
+          label.slice(0, label.indexOf(",")),
+          label.replace(/^.*?\d\d:\d\d[^:]*: /, ""),
+        ]),
+      );
+    await expect.poll(shown).toEqual({
       ok: "success",
       flaky: "success, try 3",
       skipped: "skipped",
@@ -136,7 +139,7 @@ describe.skipIf(whyNoBrowser() !== null)("C1: the page on the whole product", { 
 
     await cell(/^failed, /).click();
     await details().getByRole("tab", { name: "Try 1: failed" }).waitFor();
-    expect(await details().getByRole("tab").count()).toBe(1);
+    await expect.poll(() => details().getByRole("tab").count()).toBe(1);
     await details().getByRole("region", { name: "Error" }).getByText("broken for good").first().waitFor();
     await details().getByRole("region", { name: "Log" }).waitFor();
     const href = await details().getByRole("link", { name: "Temporal Web" }).getAttribute("href");

@@ -107,6 +107,17 @@ function isAlive(pid: number): boolean {
   }
 }
 
+test("A6: an import that the library does not have leads to the word that is meant", async () => {
+  place.write(
+    "waits.ts",
+    `import { ExternalTaskSensor } from "meridian";\n${dagText("waits")}void ExternalTaskSensor;\n`,
+  );
+  const [report] = await validate(["waits.ts"], { folder: place.folder, home: place.home });
+  expect(report!.error!.message).toBe(
+    "The requested module 'meridian' does not provide an export named 'ExternalTaskSensor'; did you mean \"waitForRun\"?",
+  );
+});
+
 test("a file that looks for another beside itself is told to import it", async () => {
   const text = `import { readFileSync } from "node:fs";\n${dagText("reads")}readFileSync(new URL("./query.sql", import.meta.url));\n`;
   place.write("reads.ts", text);

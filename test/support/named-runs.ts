@@ -3,7 +3,7 @@ import type { Product } from "./product.ts";
 
 /** `dag(…)` with all that its function gets. */
 export const dagFile = (id: string, body: string): string =>
-  `dag("${id}", { schedule: null }, ({ task, taskGroup, branch, switchOn, shortCircuit }) => { ${body} });`;
+  `dag("${id}", { schedule: null }, ({ task, taskGroup, branch, switchOn, shortCircuit, sensor, waitFor, waitUntil, waitForRun }) => { ${body} });`;
 
 export interface NamedRun {
   readonly run: number;

@@ -142,7 +142,7 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
     async save(file, text) {
       writeFileSync(
         join(folder, file),
-        `import { dag, task, skip, fail } from "meridian";\nvoid [dag, task, skip, fail];\n${text}\n`,
+        `import { dag, task, skip, fail, defer } from "meridian";\nvoid [dag, task, skip, fail, defer];\n${text}\n`,
       );
       await processor.pass();
       const { rows } = await pool.query<{ error: { message: string } }>(

@@ -29,7 +29,7 @@ describe.skipIf(whyNoBrowser() !== null)("actions", () => {
     await dialog().getByLabel("Conf").fill("{");
     await desk.page.keyboard.press("Control+Enter");
     await desk.page.keyboard.press("Enter");
-    expect(await dialog().getByLabel("Conf").inputValue()).toBe("{\n");
+    await expect.poll(() => dialog().getByLabel("Conf").inputValue()).toBe("{\n");
     await desk.page.keyboard.insertText('"by": "keys"}');
     await desk.page.keyboard.press("Control+Enter");
     await dialog().waitFor({ state: "detached" });
@@ -55,14 +55,14 @@ describe.skipIf(whyNoBrowser() !== null)("actions", () => {
     const send = dialog().getByRole("button", { name: "Trigger" });
     await dialog().getByLabel("Conf").fill("{a: 1}");
     await dialog().getByText("Not JSON").waitFor();
-    expect(await send.isDisabled()).toBe(true);
+    await expect.poll(() => send.isDisabled()).toBe(true);
     await dialog().getByLabel("Conf").fill("[1]");
     await dialog().getByText("Conf is an object").waitFor();
     await dialog().getByLabel("Conf").fill("");
-    expect(await send.isDisabled()).toBe(false);
+    await expect.poll(() => send.isDisabled()).toBe(false);
     await dialog().getByLabel("Logical date").fill("2026-03-29 02:30");
     await dialog().getByText("The clocks of Europe/Berlin leave this time out").waitFor();
-    expect(await send.isDisabled()).toBe(true);
+    await expect.poll(() => send.isDisabled()).toBe(true);
     await dialog().getByLabel("Logical date").fill("2026-10-25 02:30");
     await dialog().getByText("the first of two (+02:00), which is 2026-10-25 00:30:00 UTC").waitFor();
     await dialog().getByLabel("Logical date").fill("tomorrow");
@@ -78,7 +78,7 @@ describe.skipIf(whyNoBrowser() !== null)("actions", () => {
     expect(desk.world.dags.get("sales_daily")?.detail.pauseReason).toBe("the warehouse is being moved");
     await desk.page.getByRole("button", { name: "Switch it on" }).click();
     await desk.page.getByText("Paused by ada").waitFor({ state: "detached" });
-    expect(await desk.page.getByRole("switch").getAttribute("aria-checked")).toBe("true");
+    await expect.poll(() => desk.page.getByRole("switch").getAttribute("aria-checked")).toBe("true");
   });
 
   test("the theme goes from the system's to light and dark, and is remembered before the first paint", async () => {

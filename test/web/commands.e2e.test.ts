@@ -45,7 +45,8 @@ describe.skipIf(whyNoBrowser() !== null)("commands to runs", () => {
     await desk.open(`/dags/seattle_weather?run=${RUN}`);
     await details().getByRole("button", { name: "Mark" }).click();
     await dialog().getByText("0 tasks").waitFor();
-    expect(await dialog().getByRole("button", { name: "Mark success" }).last().isDisabled()).toBe(true);
+    const mark = dialog().getByRole("button", { name: "Mark success" }).last();
+    await expect.poll(() => mark.isDisabled()).toBe(true);
     await dialog().getByRole("button", { name: "Mark failed" }).first().click();
     await dialog().getByLabel("only what failed or could not run").uncheck();
     await listed().first().waitFor();

@@ -4,9 +4,7 @@ import { formatLine } from "../../platform/logs/format.ts";
 import { whyNoBrowser } from "./browser.ts";
 import { setCell } from "./fixtures/world.ts";
 import { expectClean, keepPicture } from "./look.ts";
-import { LIVE_MS, useDesk, type Desk } from "./support.ts";
-
-const query = (desk: Desk) => new URL(desk.page.url()).searchParams;
+import { useDesk } from "./support.ts";
 
 describe.skipIf(whyNoBrowser() !== null)("details", () => {
   const desk = useDesk();
@@ -19,11 +17,11 @@ describe.skipIf(whyNoBrowser() !== null)("details", () => {
     await log().getByText("5 lines").waitFor();
     await log().getByLabel("Search the log").fill("ROWS");
     await log().getByText("2 of 5 lines").waitFor();
-    expect(await log().locator("mark").allInnerTexts()).toEqual(["rows", "rows"]);
+    await expect.poll(() => log().locator("mark").allInnerTexts()).toEqual(["rows", "rows"]);
     await log().getByLabel("Level").selectOption("warn");
     await log().getByText("1 of 5 lines").waitFor();
     await log().getByRole("button", { name: "Link to line 4" }).click();
-    expect(desk.page.url()).toContain("find=ROWS&level=warn&line=4");
+    await desk.expectQuery({ find: "ROWS", level: "warn", line: "4" });
     await desk.page.reload();
     await log().locator(".log-line.linked").getByText("have no region").waitFor();
     const download = desk.page.waitForEvent("download");
@@ -49,7 +47,7 @@ describe.skipIf(whyNoBrowser() !== null)("details", () => {
     await log().getByLabel("stay at the end").check();
     await log().getByText("line 20000", { exact: true }).waitFor();
     lines.text += formatLine({ at: Date.now(), level: "info", text: "and one more" });
-    await log().getByText("and one more").waitFor({ timeout: LIVE_MS });
+    await log().getByText("and one more").waitFor();
     await log().getByLabel("wrap").uncheck();
     await desk.page.reload();
     await log().getByText("and one more").waitFor();
@@ -72,7 +70,7 @@ describe.skipIf(whyNoBrowser() !== null)("details", () => {
     await details().getByRole("link", { name: "Open at full width" }).click();
     await desk.page.getByRole("grid").waitFor({ state: "detached" });
     const rows = details().getByRole("table").getByRole("row");
-    expect(await rows.count()).toBe(5);
+    await expect.poll(() => rows.count()).toBe(5);
     await keepPicture(desk.page, "run-page");
     await expectClean(desk.page);
     await details().getByRole("link", { name: "load" }).click();
@@ -141,7 +139,7 @@ describe.skipIf(whyNoBrowser() !== null)("details", () => {
     await desk.open("/dags/sales_daily?show=code");
     await desk.page.getByText("the current version").waitFor();
     await desk.page.getByRole("button", { name: "What changed in it" }).click();
-    expect([query(desk).get("version"), query(desk).get("against")]).toEqual(["2", "3"]);
+    await desk.expectQuery({ version: "2", against: "3" });
     dag.detail = before;
   });
 
@@ -160,6 +158,6 @@ describe.skipIf(whyNoBrowser() !== null)("details", () => {
     await details().getByRole("region", { name: "Coming runs" }).getByRole("row").nth(5).waitFor();
     await details().getByRole("link", { name: "tier-1" }).click();
     await desk.page.getByRole("status").filter({ hasText: /^1$/ }).waitFor();
-    expect(query(desk).getAll("tag")).toEqual(["tier-1"]);
+    await desk.expectQuery({ tag: ["tier-1"] });
   });
 });

@@ -31,9 +31,8 @@ describe.skipIf(whyNoBrowser() !== null)("trigger form, pools and files", () => 
     await send().click();
     // What is missing is said only now, and the first wrong field has the focus.
     await field("customer").getByText("Needed: this DAG").waitFor();
-    expect(
-      await desk.page.evaluate("document.activeElement?.closest('[data-field]')?.getAttribute('data-field')"),
-    ).toBe("days");
+    const focused = "document.activeElement?.closest('[data-field]')?.getAttribute('data-field')";
+    await expect.poll(() => desk.page.evaluate(focused)).toBe("days");
     await dialog().getByLabel("days").fill("3");
     await dialog().getByLabel("Region").selectOption("north");
     await dialog().getByLabel("Customer").fill("C12");
@@ -72,8 +71,8 @@ describe.skipIf(whyNoBrowser() !== null)("trigger form, pools and files", () => 
     const shown = JSON.parse(await text.inputValue()) as Record<string, unknown>;
     expect(shown).toMatchObject({ days: "many", customer: "C0001", region: "all", note: null });
     await text.fill("{");
-    expect(await dialog().getByRole("button", { name: "Form" }).isDisabled()).toBe(true);
-    expect(await send().isDisabled()).toBe(true);
+    await expect.poll(() => dialog().getByRole("button", { name: "Form" }).isDisabled()).toBe(true);
+    await expect.poll(() => send().isDisabled()).toBe(true);
     await text.fill(JSON.stringify({ ...shown, days: 5, extra: [1] }));
     await keepPicture(desk.page, "trigger-json");
     await dialog().getByRole("button", { name: "Form" }).click();
@@ -107,7 +106,7 @@ describe.skipIf(whyNoBrowser() !== null)("trigger form, pools and files", () => 
     await dialog().getByLabel("Slots").fill("1.5");
     await dialog().getByText("A whole number from 0 to 1,000,000").waitFor();
     const make = dialog().getByRole("button", { name: "Make the pool" });
-    expect(await make.isDisabled()).toBe(true);
+    await expect.poll(() => make.isDisabled()).toBe(true);
     await dialog().getByLabel("Slots").fill("3");
     await make.click();
     await dialog().getByRole("alert").getByText('"not a name" is not allowed').waitFor();
@@ -149,9 +148,10 @@ describe.skipIf(whyNoBrowser() !== null)("trigger form, pools and files", () => 
     await desk.page.getByRole("button", { name: "warehouse", exact: true }).click();
     const waiting = desk.page.getByRole("region", { name: "Waiting" });
     await waiting.getByText("all 4 slots are in use; 2 requests are before it").waitFor();
-    expect(await waiting.getByRole("listitem").count()).toBe(9);
-    expect(await desk.page.getByRole("region", { name: "In use" }).getByRole("listitem").count()).toBe(4);
-    expect(new URL(desk.page.url()).search).toBe("?pool=warehouse&tz=utc");
+    await expect.poll(() => waiting.getByRole("listitem").count()).toBe(9);
+    const inUse = desk.page.getByRole("region", { name: "In use" });
+    await expect.poll(() => inUse.getByRole("listitem").count()).toBe(4);
+    await expect.poll(desk.address).toBe("/pools?pool=warehouse&tz=utc");
     await desk.page.reload();
     await waiting.getByText("2 requests are before it").waitFor();
     await keepPicture(desk.page, "pools");
@@ -159,7 +159,9 @@ describe.skipIf(whyNoBrowser() !== null)("trigger form, pools and files", () => 
     // The made-up queue names runs that are not there.
     desk.expectErrors(/404/);
     await waiting.getByRole("link", { name: "sales_daily · enrich_with_exchange_rates[0]" }).click();
-    expect(desk.page.url()).toContain("/dags/sales_daily?run=2026-05-09T00-00-00Z&task=enrich");
+    await expect
+      .poll(desk.address)
+      .toContain("/dags/sales_daily?run=2026-05-09T00-00-00Z&task=enrich_with_exchange_rates");
   });
 
   test("B1: files with when they were looked at, how long it took, what is wrong; searched and filtered", async () => {
@@ -172,14 +174,14 @@ describe.skipIf(whyNoBrowser() !== null)("trigger form, pools and files", () => 
     await expectClean(desk.page);
     await desk.page.getByRole("button", { name: "With errors" }).click();
     await sales.waitFor({ state: "detached" });
-    expect(new URL(desk.page.url()).search).toBe("?errors&tz=utc");
+    await expect.poll(desk.address).toBe("/files?errors&tz=utc");
     await desk.page.getByRole("link", { name: "does not load, line 27" }).click();
     await desk.page.getByRole("heading", { name: "Import errors" }).waitFor();
     await keepPicture(desk.page, "import-errors");
     await expectClean(desk.page);
     await desk.page.getByRole("link", { name: "about the file" }).click();
     await desk.page.getByRole("heading", { name: "Files" }).waitFor();
-    expect(await desk.page.getByLabel("Search files").inputValue()).toBe("dags/churn_report.ts");
+    await expect.poll(() => desk.page.getByLabel("Search files").inputValue()).toBe("dags/churn_report.ts");
     await desk.page.getByLabel("Search files").fill("nothing like it");
     await desk.page.getByText("No file matches").waitFor();
   });

@@ -1,9 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { whyNoBrowser } from "./browser.ts";
 import { expectClean } from "./look.ts";
-import { useDesk, type Desk } from "./support.ts";
-
-const query = (desk: Desk) => new URL(desk.page.url()).searchParams;
+import { useDesk } from "./support.ts";
 
 describe.skipIf(whyNoBrowser() !== null)("filters of lists", () => {
   const desk = useDesk();
@@ -22,7 +20,7 @@ describe.skipIf(whyNoBrowser() !== null)("filters of lists", () => {
     await total("2");
     await row("sales_daily").getByRole("link", { name: "tier-1" }).click();
     await total("1");
-    expect(desk.page.url()).toContain("/dags?tag=warehouse&tag=tier-1");
+    await desk.expectQuery({ tag: ["warehouse", "tier-1"] });
     await desk.page.getByRole("button", { name: "No longer by tag tier-1" }).click();
     await total("2");
     await desk.page.getByLabel("State of the last run").selectOption("running");
@@ -50,16 +48,16 @@ describe.skipIf(whyNoBrowser() !== null)("filters of lists", () => {
     const next = desk.page.getByRole("columnheader", { name: "Next run" });
     await next.getByRole("link").click();
     await expect.poll(() => desk.page.locator("a.dag-id").nth(1).innerText()).toBe("tenant_001_sync");
-    expect(await next.getAttribute("aria-sort")).toBe("ascending");
+    await expect.poll(() => next.getAttribute("aria-sort")).toBe("ascending");
     await next.getByRole("link").click();
-    expect(query(desk).get("sort")).toBe("-nextDueAt");
+    await desk.expectQuery({ sort: "-nextDueAt" });
   });
 
   test("j and k go through the DAGs, Enter opens", async () => {
     await desk.open("/dags");
     await row("brand_new").waitFor();
     for (const key of ["j", "j", "j", "k"]) await desk.page.keyboard.press(key);
-    expect(await desk.page.evaluate("document.activeElement.textContent")).toBe("churn_report");
+    await expect.poll(() => desk.page.evaluate("document.activeElement.textContent")).toBe("churn_report");
     await desk.page.keyboard.press("Enter");
     await desk.page.getByRole("heading", { name: "churn_report" }).waitFor();
   });
@@ -103,7 +101,7 @@ describe.skipIf(whyNoBrowser() !== null)("filters of lists", () => {
     await expect.poll(() => rows().count()).toBe(1 + 4);
     await desk.page.getByLabel("Search runs").fill("regions");
     await expect.poll(() => rows().count()).toBe(1 + 1);
-    expect(new URL(desk.page.url()).search).toBe("?type=manual&q=regions&tz=utc");
+    await expect.poll(desk.address).toBe("/runs?type=manual&q=regions&tz=utc");
     await desk.page.reload();
     await expect.poll(() => rows().count()).toBe(1 + 1);
     await desk.open("/runs?q=seattle&tz=dag");
@@ -111,9 +109,9 @@ describe.skipIf(whyNoBrowser() !== null)("filters of lists", () => {
     await desk.page.getByLabel("from").fill("2015-12-09");
     await desk.page.getByLabel("to", { exact: true }).fill("2015-12-11");
     await expect.poll(() => rows().count()).toBe(1 + 3);
-    expect(new URL(desk.page.url()).search).toBe(
-      "?q=seattle&by=logical&from=2015-12-09&until=2015-12-11&tz=dag",
-    );
+    await expect
+      .poll(desk.address)
+      .toBe("/runs?q=seattle&by=logical&from=2015-12-09&until=2015-12-11&tz=dag");
     await expectClean(desk.page);
   });
 });

@@ -29,7 +29,7 @@ describe.skipIf(whyNoBrowser() !== null)("lists", () => {
     await desk.page.keyboard.type("rates");
     await row("sales_daily").waitFor({ state: "detached" });
     await row("exchange_rates").waitFor();
-    expect(new URL(desk.page.url()).search).toBe("?q=rates&tz=utc");
+    await expect.poll(desk.address).toBe("/dags?q=rates&tz=utc");
     await desk.page.reload();
     await row("exchange_rates").waitFor();
     expect(await desk.page.getByLabel("Search DAGs").inputValue()).toBe("rates");
@@ -59,21 +59,21 @@ describe.skipIf(whyNoBrowser() !== null)("lists", () => {
     await views.getByRole("link", { name: "rates on" }).click();
     await row("exchange_rates").waitFor();
     await views.waitFor({ state: "detached" });
-    expect(new URL(desk.page.url()).search).toBe("?q=rates&show=active&tz=utc");
+    await expect.poll(desk.address).toBe("/dags?q=rates&show=active&tz=utc");
     await openViews();
     await views.getByRole("button", { name: "Delete failed runs" }).click();
     await desk.page.reload();
     await openViews();
-    expect(await views.getByRole("link").allTextContents()).toEqual(["rates on"]);
+    await expect.poll(() => views.getByRole("link").allTextContents()).toEqual(["rates on"]);
   });
 
   test("further DAGs are read when the end of the list comes near", async () => {
     await desk.open("/dags");
     await row("sales_daily").waitFor();
     await desk.page.mouse.move(700, 600);
-    for (let turn = 0; turn < 6; turn++) await desk.page.mouse.wheel(0, 1500);
-    for (let turn = 0; turn < 4; turn++) await desk.page.mouse.wheel(0, 2000);
-    await row("tenant_140_sync").waitFor();
+    await expect
+      .poll(async () => (await desk.page.mouse.wheel(0, 1500), row("tenant_140_sync").count()))
+      .toBe(1);
   });
 
   test("the switch asks why, which may be left out, and unpauses; the filter shows the paused ones", async () => {
@@ -146,12 +146,9 @@ describe.skipIf(whyNoBrowser() !== null)("lists", () => {
     await desk.open("/pools");
     await desk.page.getByRole("heading", { name: "Pools" }).waitFor();
     const warehouse = desk.page.getByRole("row").filter({ hasText: "warehouse" }).first();
-    expect((await warehouse.getByRole("cell").allInnerTexts()).slice(1, 5)).toEqual([
-      "4",
-      "4",
-      "0",
-      "9 (9 slots)",
-    ]);
+    await expect
+      .poll(async () => (await warehouse.getByRole("cell").allInnerTexts()).slice(1, 5))
+      .toEqual(["4", "4", "0", "9 (9 slots)"]);
     await desk.page.getByText("does not exist").waitFor();
   });
 
@@ -161,7 +158,7 @@ describe.skipIf(whyNoBrowser() !== null)("lists", () => {
     await desk.page.getByRole("button", { name: "failed" }).click();
     const failed = desk.page.getByRole("row").filter({ hasText: "regions" });
     await failed.getByText('task "load_region" [2] failed').waitFor();
-    expect(new URL(desk.page.url()).search).toBe("?state=failed&tz=utc");
+    await expect.poll(desk.address).toBe("/runs?state=failed&tz=utc");
     await failed.getByRole("link").nth(1).click();
     await desk.page.getByRole("complementary").getByText("Why it failed").waitFor();
   });

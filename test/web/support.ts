@@ -12,9 +12,16 @@ export interface Desk {
   readonly world: World;
   readonly url: string;
   open(path: string): Promise<void>;
+  /** Path and query by now. The page may write them after what one sees of a change, so they are waited for. */
+  readonly address: () => string;
+  /** Waits until the address has these values. */
+  expectQuery(values: Query): Promise<void>;
   /** Errors the page is meant to log in this test (Chromium logs every failed request). */
   expectErrors(pattern: RegExp): void;
 }
+
+/** What stands in an address under a name: a value, several, or null. */
+type Query = Readonly<Record<string, string | readonly string[] | null>>;
 
 /** A change of the installation must be on the page within this. */
 export const LIVE_MS = 2000;
@@ -64,6 +71,21 @@ export function useDesk(options: BrowserContextOptions = {}): Desk {
     },
     open: async (path) => {
       await page.goto(server.url + path);
+    },
+    address: () => {
+      const { pathname, search } = new URL(page.url());
+      return pathname + search;
+    },
+    expectQuery: async (values) => {
+      const read = (): Query => {
+        const { searchParams } = new URL(page.url());
+        const valueOf = ([name, value]: [string, Query[string]]): [string, Query[string]] => [
+          name,
+          Array.isArray(value) ? searchParams.getAll(name) : searchParams.get(name),
+        ];
+        return Object.fromEntries(Object.entries(values).map(valueOf));
+      };
+      await expect.poll(read).toEqual(values);
     },
     expectErrors: (pattern) => {
       allowed.push(pattern);

@@ -256,6 +256,23 @@ describe("rows and bars of a run", () => {
     expect(barsOfCell(cell("a", "upstream_failed"))).toEqual([]);
   });
 
+  test("A6: a try that is deferred goes on until now, alone, after other tries and within a group", () => {
+    const waits = cell("a", "deferred", { try: 2, startedAt: at(10) });
+    expect(barsOfCell(waits)).toEqual([{ try: 2, part: "ran", state: "deferred", from: ms(10), to: null }]);
+    const first = { try: 1, state: "failed", queuedAt: null, startedAt: at(1), endedAt: at(4) } as Try;
+    const second = { ...first, try: 2, state: "deferred", startedAt: at(10), endedAt: null } as Try;
+    expect(barsOfTries([first, second], waits).map((bar) => [bar.try, bar.state, bar.to])).toEqual([
+      [1, "failed", ms(4)],
+      [2, "deferred", null],
+    ]);
+    expect(spanOfCells([waits], ms(50))).toEqual({ from: ms(10), to: ms(50) });
+  });
+
+  test("A6: a try that goes on after it was deferred has one bar, while it waits for a slot again, too", () => {
+    const again = cell("a", "queued", { queuedAt: at(20), startedAt: at(10) });
+    expect(barsOfCell(again)).toEqual([{ try: 1, part: "ran", state: "queued", from: ms(10), to: null }]);
+  });
+
   test("earlier tries come before the cell's own, each with its state", () => {
     const own = cell("a", "success", { try: 2, queuedAt: at(9), startedAt: at(10), endedAt: at(12) });
     const first = {

@@ -17,7 +17,6 @@ describe.skipIf(whyNoBrowser() !== null)("graph, Gantt and code", () => {
   const gantt = () => desk.page.getByRole("region", { name: "Gantt" });
   const code = () => desk.page.getByRole("region", { name: "Code" });
   const node = (name: RegExp | string) => graph().getByRole("button", { name });
-  const query = () => new URL(desk.page.url()).searchParams;
   const orders = () => desk.world.dags.get("orders_report")!;
 
   test("C1: graph: the states of the run that is picked, the task that is clicked, both in the URL", async () => {
@@ -25,31 +24,31 @@ describe.skipIf(whyNoBrowser() !== null)("graph, Gantt and code", () => {
     await node(/^Task join$/).waitFor();
     await keepPicture(desk.page, "graph");
     await graph().getByRole("combobox").selectOption(run);
-    expect(query().get("version")).toBeNull();
+    await desk.expectQuery({ version: null });
     await node(/^Task join success/).waitFor();
     await node(/^Task Read the files success × 3/).waitFor();
     await graph().getByRole("button", { name: "Fit the whole graph" }).click();
     await node(/^Task late failed/).click();
     await details().getByRole("heading", { name: "check.late" }).waitFor();
-    expect([query().get("run"), query().get("task")]).toEqual([run, "check.late"]);
+    await desk.expectQuery({ run, task: "check.late" });
     await desk.page.reload();
     await details().getByRole("heading", { name: "check.late" }).waitFor();
-    expect(await node(/^Task late failed/).getAttribute("aria-pressed")).toBe("true");
+    await expect.poll(() => node(/^Task late failed/).getAttribute("aria-pressed")).toBe("true");
     await keepPicture(desk.page, "graph-run");
     await desk.page.goBack();
-    expect(query().get("task")).toBeNull();
+    await desk.expectQuery({ task: null });
     await expectClean(desk.page);
   });
 
   test("C1: graph without a choice shows the latest run, which a click makes the choice; a version stands alone too", async () => {
     await desk.open("/dags/orders_report?show=graph");
     await node(/^Task join success/).waitFor();
-    expect(query().get("run")).toBeNull();
+    await desk.expectQuery({ run: null });
     await node(/^Task join success/).click();
-    await expect.poll(() => [query().get("run"), query().get("task")]).toEqual([run, "join"]);
+    await desk.expectQuery({ run, task: "join" });
     await graph().getByRole("combobox").selectOption({ label: "no run: version 3" });
     await node(/^Task join$/).waitFor();
-    expect([query().get("run"), query().get("version")]).toEqual([null, "3"]);
+    await desk.expectQuery({ run: null, version: "3" });
     await desk.open("/dags/orders_report?show=graph&version=1");
     await graph().getByText("This is version 1; the current one is 3.").waitFor();
     await graph().getByRole("combobox").selectOption({ label: "the latest" });
@@ -80,14 +79,11 @@ describe.skipIf(whyNoBrowser() !== null)("graph, Gantt and code", () => {
     await graph().getByRole("button", { name: "Fold group Checks" }).click();
     await node(/^Group Checks, folded, 3 tasks: 1 running, 1 success, 1 failed$/).waitFor();
     await node(/^Task rows/).waitFor({ state: "detached" });
-    expect(query().getAll("fold")).toEqual(["check"]);
+    await desk.expectQuery({ fold: ["check"] });
     await graph().getByRole("button", { name: "Fold all groups" }).click();
     await node(/^Group Extract, folded, 4 tasks/).waitFor();
-    expect(
-      await graph()
-        .getByRole("button", { name: /^Group / })
-        .count(),
-    ).toBe(2);
+    const groups = graph().getByRole("button", { name: /^Group / });
+    await expect.poll(() => groups.count()).toBe(2);
     // Of the edges into and out of the two groups, one each: start, Extract, join, Checks, load and report.
     await expect.poll(() => graph().locator(".react-flow__edge").count()).toBe(6);
     await keepPicture(desk.page, "graph-folded");
@@ -97,7 +93,7 @@ describe.skipIf(whyNoBrowser() !== null)("graph, Gantt and code", () => {
     await node(/^Task rows/).waitFor();
     await graph().getByRole("button", { name: "Fit the whole graph" }).click();
     await node(/^Group Checks, 3 tasks/).click();
-    expect(query().get("group")).toBe("check");
+    await desk.expectQuery({ group: "check" });
   });
 
   test("graph by keyboard: one stop for Tab, arrows along the edges, Space folds, Enter opens", async () => {
@@ -108,12 +104,12 @@ describe.skipIf(whyNoBrowser() !== null)("graph, Gantt and code", () => {
     await desk.page.keyboard.press("ArrowRight");
     await expect.poll(() => focused()).toMatch(/^Task (load|report)/);
     await desk.page.keyboard.press("Enter");
-    await expect.poll(() => query().get("task")).toMatch(/load|report/);
+    await expect.poll(desk.address).toMatch(/task=(load|report)/);
     await node(/^Group Checks/).focus();
     await desk.page.keyboard.press("Space");
     await node(/^Group Checks, folded/).waitFor();
     await expect.poll(() => focused()).toMatch(/^Checks/);
-    expect(await graph().locator('[data-key][tabindex="0"]').count()).toBe(1);
+    await expect.poll(() => graph().locator('[data-key][tabindex="0"]').count()).toBe(1);
   });
   const focused = () => desk.page.evaluate("document.activeElement?.textContent ?? ''");
 
@@ -126,6 +122,8 @@ describe.skipIf(whyNoBrowser() !== null)("graph, Gantt and code", () => {
           (await graph().locator(".react-flow__viewport").getAttribute("style")) ?? "",
         )?.[1],
       );
+    // The first sight is set once its room is known.
+    await expect.poll(zoom).not.toBe(1);
     const before = await zoom();
     await graph().getByRole("button", { name: "Zoom in" }).click();
     await expect.poll(zoom).toBeGreaterThan(before);
@@ -187,16 +185,12 @@ describe.skipIf(whyNoBrowser() !== null)("graph, Gantt and code", () => {
     await keepPicture(desk.page, "gantt");
     await expectClean(desk.page);
     await gantt().locator('[title^="try 1 ran"][title*="failed"]').first().click();
-    await expect.poll(() => [query().get("task"), query().get("try")]).toEqual(["join", "1"]);
-    await desk.page
-      .getByLabel("Time zone")
-      .selectOption({ label: "Local" })
-      .catch(() => undefined);
+    await desk.expectQuery({ task: "join", try: "1" });
     await gantt().getByRole("button", { name: "Fold group Checks" }).click();
     await gantt()
       .getByRole("button", { name: /^rows: / })
       .waitFor({ state: "detached" });
-    expect(query().getAll("fold")).toEqual(["check"]);
+    await desk.expectQuery({ fold: ["check"] });
   });
 
   test("Gantt: a bar under way grows; arrows go from row to row", async () => {
@@ -233,12 +227,12 @@ describe.skipIf(whyNoBrowser() !== null)("graph, Gantt and code", () => {
     expect(await code().locator(".tok-keyword").first().innerText()).toBe("import");
     await code().getByRole("tab", { name: "dags/shared/orders.ts" }).click();
     await code().getByText("readOrders").first().waitFor();
-    expect(query().get("path")).toBe("dags/shared/orders.ts");
+    await desk.expectQuery({ path: "dags/shared/orders.ts" });
     await keepPicture(desk.page, "code");
     await expectClean(desk.page);
     await code().getByLabel("Version").selectOption("1");
     await code().getByText("the current one is 3").waitFor();
-    expect(query().get("version")).toBe("1");
+    await desk.expectQuery({ version: "1" });
     await code().getByRole("tab", { name: "dags/orders_report.ts" }).click();
     await code().getByText('"0 1 * * *"').waitFor();
     await desk.page.goBack();
@@ -252,14 +246,14 @@ describe.skipIf(whyNoBrowser() !== null)("graph, Gantt and code", () => {
     await code().getByText("report waits for check.late").waitFor();
     await code().getByText("load no longer waits for clean").waitFor();
     await code().getByText("timetable.cron:").waitFor();
-    expect([query().get("version"), query().get("against")]).toEqual(["3", "2"]);
+    await desk.expectQuery({ version: "3", against: "2" });
     const removed = code().locator(".line.removed");
     expect(await removed.getAttribute("data-before")).toBe("7");
     expect(await removed.innerText()).toContain('schedule: "0 2 * * *"');
     await keepPicture(desk.page, "diff");
     await expectClean(desk.page);
     await code().getByRole("button", { name: "Swap" }).click();
-    expect([query().get("version"), query().get("against")]).toEqual(["2", "3"]);
+    await desk.expectQuery({ version: "2", against: "3" });
     await code().getByText("Nothing changed").waitFor();
     await code().getByRole("button", { name: "Show the code" }).click();
     await code().getByText('"0 2 * * *"').waitFor();

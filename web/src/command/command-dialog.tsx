@@ -38,7 +38,7 @@ export function CommandDialog({ of, about, start, onClose }: Props) {
   const key = useMemo(newKey, [action, asked.upstream, asked.downstream, asked.onlyFailed]);
   const cells = preview.data?.cells ?? [];
   const count = preview.data?.changed ?? 0;
-  const running = cells.filter((cell) => cell.state === "running").length;
+  const atWork = cells.filter(({ state }) => state === "running" || state === "deferred").length;
   const check = (name: keyof Reach, label: string) => (
     <label className="check">
       <input
@@ -75,8 +75,7 @@ export function CommandDialog({ of, about, start, onClose }: Props) {
             <>
               <p>
                 <strong>{count === 1 ? "1 task" : `${count} tasks`}</strong>
-                {running > 0 &&
-                  `; ${running} of them ${running === 1 ? "runs and is" : "run and are"} stopped`}
+                {atWork > 0 && `; ${atWork} of them ${atWork === 1 ? "is" : "are"} under way and stopped`}
               </p>
               <ul aria-label="Tasks it is about">
                 {cells.slice(0, SHOWN).map((cell) => (

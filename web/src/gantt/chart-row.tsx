@@ -178,10 +178,16 @@ function placed(
   return { left: `${((bar.from - from) / whole) * 100}%`, width: `${((end - bar.from) / whole) * 100}%` };
 }
 
+/** What a try does that has no end yet. */
+const GOING: Partial<Record<Bar["state"], string>> = {
+  deferred: "is deferred for",
+  queued: "waits to go on, after",
+};
+
 function barInWords(bar: Bar, now: number, zone: string): string {
   const length = formatDuration((bar.to ?? Math.max(now, bar.from)) - bar.from);
   const since = `from ${formatInstant(bar.from, zone)}`;
   if (bar.part === "queued") return `try ${bar.try} waited ${length}, ${since}`;
-  const end = bar.to === null ? "runs" : "ran";
+  const end = bar.to === null ? (GOING[bar.state] ?? "runs") : "ran";
   return `try ${bar.try} ${end} ${length}, ${since}${bar.to === null ? "" : ` (${lookOf(bar.state).word})`}`;
 }

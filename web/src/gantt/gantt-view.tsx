@@ -32,6 +32,7 @@ export function GanttView({ dag, view }: Props) {
         <span className="gantt-key soft small" aria-hidden="true">
           <span className="bar queued" /> waits
           <span className="bar ran tone-success" /> runs
+          <span className="bar ran tone-deferred" /> is deferred
         </span>
       </div>
       {grid.data !== undefined && runId === null ? (

@@ -130,7 +130,7 @@ function taskRows(taskId: string, label: string, depth: number, cells: readonly 
     .map((cell) => one(cell, cell.mapIndex < 0 ? null : cell.mapIndex));
 }
 
-/** A stretch of a row: what a try waited for its slots, then what it ran. */
+/** A stretch of a row: what a try waited for its slots, then what it ran, or has waited without them so far. */
 export interface Bar {
   readonly try: number;
   readonly part: "queued" | "ran";
@@ -142,15 +142,17 @@ export interface Bar {
 
 const ms = (text: string | null): number | null => (text === null ? null : Date.parse(text));
 
+/** States whose bar goes on until now. */
+const OPEN: ReadonlySet<TaskState | TryState> = new Set(["queued", "running", "deferred"]);
+
 /** Of the last try; what came before it is in `barsOfTries`. */
 export function barsOfCell(cell: Cell): Bar[] {
-  const live = cell.state === "queued" || cell.state === "running";
-  return barsOf({ ...cell, state: cell.state }, cell.try, live);
+  return barsOf(cell, cell.try);
 }
 
 export function barsOfTries(tries: readonly Try[], cell: Cell): Bar[] {
   const past = tries.filter((one) => one.try !== cell.try || cell.startedAt === null);
-  return [...past.flatMap((one) => barsOf(one, one.try, one.state === "running")), ...barsOfCell(cell)];
+  return [...past.flatMap((one) => barsOf(one, one.try)), ...barsOfCell(cell)];
 }
 
 interface Times {
@@ -160,13 +162,16 @@ interface Times {
   readonly state: TaskState | TryState;
 }
 
-function barsOf(times: Times, number: number, live: boolean): Bar[] {
+function barsOf(times: Times, number: number): Bar[] {
+  const live = OPEN.has(times.state);
   const queued = ms(times.queuedAt);
   const started = ms(times.startedAt);
   const ended = ms(times.endedAt);
   const bars: Bar[] = [];
   const base = { try: number, state: times.state };
-  if (queued !== null && (started !== null || ended !== null || live))
+  // What was deferred asks for slots again after it has begun.
+  const again = queued !== null && started !== null && started < queued;
+  if (queued !== null && !again && (started !== null || ended !== null || live))
     bars.push({ ...base, part: "queued", from: queued, to: started ?? ended });
   if (started !== null && (ended !== null || live))
     bars.push({ ...base, part: "ran", from: started, to: ended });
@@ -198,6 +203,6 @@ export function spanOfCells(cells: readonly Cell[], now: number): Span | null {
   if (starts.length === 0) return null;
   const ends = cells
     .filter((cell) => cell.startedAt !== null)
-    .map((cell) => ms(cell.endedAt) ?? (cell.state === "running" ? now : Date.parse(cell.startedAt!)));
+    .map((cell) => ms(cell.endedAt) ?? (OPEN.has(cell.state) ? now : Date.parse(cell.startedAt!)));
   return { from: Math.min(...starts), to: Math.max(...ends) };
 }

@@ -138,6 +138,7 @@ const DECIDED: ReadonlySet<TaskState> = new Set(["failed", "up_for_retry"]);
 function CellTimes({ dagId, runId, line, cell }: CellTimesProps) {
   const { startedAt, endedAt, state } = cell;
   if (cell.count > 1) return <Times from={startedAt!} to={endedAt} what="in all" />;
+  if (state === "deferred") return <Times from={startedAt!} to={endedAt} what="under way for" />;
   if (!DECIDED.has(state)) return <Times from={startedAt!} to={endedAt} what="ran for" />;
   return <TryTimes dagId={dagId} runId={runId} taskId={line.id} cell={cell} />;
 }

@@ -1,4 +1,4 @@
-import type { KeyboardEvent } from "react";
+import { useLayoutEffect, useRef, type KeyboardEvent } from "react";
 import type { Try, TryList } from "../../../api/contracts.ts";
 import { LogView } from "../log/log-view.tsx";
 import type { DagView } from "../routing/route.ts";
@@ -26,7 +26,8 @@ export function TriesView({ dagId, runId, list, view }: Props) {
         <LogView
           key={shown.try}
           source={{ dagId, runId, taskId, mapIndex, tryNumber: shown.try }}
-          running={shown.state === "running"}
+          // What is deferred goes on in the same log.
+          running={shown.state === "running" || shown.state === "deferred"}
           view={view}
         />
       </div>
@@ -38,6 +39,13 @@ export function TriesView({ dagId, runId, list, view }: Props) {
 const PLAIN: ReadonlySet<Try["state"]> = new Set(["running", "success", "failed"]);
 
 function TryTabs({ tries, shown }: { readonly tries: readonly Try[]; readonly shown: Try }) {
+  const list = useRef<HTMLDivElement>(null);
+  // Of many tries the shown one, mostly the last, is in sight.
+  useLayoutEffect(() => {
+    list.current
+      ?.querySelector("[aria-selected=true]")
+      ?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [shown.try]);
   const pick = (one: Try): void =>
     changeView({ tryNumber: one === tries.at(-1) ? null : one.try, line: null }, true);
   const onKeyDown = (event: KeyboardEvent<HTMLDivElement>): void => {
@@ -49,7 +57,7 @@ function TryTabs({ tries, shown }: { readonly tries: readonly Try[]; readonly sh
     event.currentTarget.querySelector<HTMLElement>(`#try-${next.try}`)?.focus();
   };
   return (
-    <div role="tablist" aria-label="Tries" className="tabs" onKeyDown={onKeyDown}>
+    <div ref={list} role="tablist" aria-label="Tries" className="tabs" onKeyDown={onKeyDown}>
       {tries.map((one) => (
         <button
           key={one.try}

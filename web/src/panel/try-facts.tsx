@@ -24,10 +24,10 @@ export function TryFacts({ one }: { readonly one: Try }) {
                 <span className="soft"> after waiting {formatDuration(waited)}</span>
               )}
             </dd>
-            <dt>Ran for</dt>
+            <dt>{one.state === "deferred" ? "Under way for" : "Ran for"}</dt>
             <dd className="number">
               <Took from={Date.parse(startedAt)} to={endedAt === null ? null : Date.parse(endedAt)} />
-              {endedAt === null ? " so far" : ""}
+              {endedAt === null && one.state !== "deferred" ? " so far" : ""}
             </dd>
           </>
         )}

@@ -22,6 +22,8 @@ const PLAY = "M4 2.5v7l5.5-3.5z";
 const DOTS = "M2.5 6h.01M6 6h.01M9.5 6h.01";
 const RETRY = "M9.5 6a3.5 3.5 0 1 1-1.2-2.6M9.6 1.8v2.4h-2.4";
 const CLOCK = "M6 2.5v3.5l2.5 2";
+/** Sand that has run through. */
+const LATE = "M3.5 2.5h5M3.5 9.5h5M4 2.5l4 7M8 2.5l-4 7";
 const UP = "M6 9.5v-7M3 5.5l3-3 3 3";
 const SKIP = "M2.5 3l3 3-3 3M6.5 3l3 3-3 3";
 const STOP = "M3.5 3.5h5v5h-5z";
@@ -41,7 +43,7 @@ export const TASK_LOOK = {
   running: { word: "running", meaning: "Its body runs on a worker", mark: PLAY, tone: "running", live: true },
   deferred: {
     word: "deferred",
-    meaning: "Waits for an event, holding no worker",
+    meaning: "Waits without a slot or a worker",
     mark: CLOCK,
     tone: "deferred",
     live: true,
@@ -81,12 +83,19 @@ export const RUN_LOOK = {
 
 export const TRY_LOOK = {
   running: { word: "running", meaning: "The body runs", mark: PLAY, tone: "running", live: true },
+  deferred: {
+    word: "deferred",
+    meaning: "Waits without a slot or a worker",
+    mark: CLOCK,
+    tone: "deferred",
+    live: true,
+  },
   success: { word: "success", meaning: "Ended well", mark: CHECK, tone: "success" },
   failed: { word: "failed", meaning: "The body threw an error", mark: CROSS, tone: "failed" },
   timed_out: {
     word: "timed out",
-    meaning: "Ran longer than its execution time-out",
-    mark: CLOCK,
+    meaning: "Took longer than its time-out",
+    mark: LATE,
     tone: "failed",
   },
   skipped: { word: "skipped", meaning: "The body asked to be skipped", mark: SKIP, tone: "skipped" },

@@ -1,0 +1,81 @@
+/** The rows of waits that begin without a body. */
+import { MeridianError } from "../core/errors.ts";
+import { askedOf } from "../core/plan.ts";
+import type { TemplateValues } from "../core/templates.ts";
+import { otherRun, untilAt } from "../core/wait-times.ts";
+import type { SerialWait } from "../core/waits.ts";
+import type { NewWait, WaitKey } from "../db/waits.ts";
+import type { LoadedVersion } from "../db/versions.ts";
+import type { Grant, RunInfo } from "./types.ts";
+
+/** `conf`: what the run was triggered with. */
+export function newWait(
+  version: LoadedVersion,
+  info: RunInfo,
+  conf: Readonly<Record<string, unknown>>,
+  { taskId, mapIndex, try: number }: Grant,
+): NewWait {
+  const key: WaitKey = { run: info.run, task_id: taskId, map_index: mapIndex, try: number, wait: 1 };
+  const wait = version.waits.get(taskId);
+  const base = { ...key, resumes: false, spec: askedBy(version, taskId) };
+  if (wait === undefined || wait.kind === "sensor")
+    return cannotBe(base, "no_wait", `task "${taskId}" of this version waits for nothing by itself`);
+  try {
+    return { ...base, ...ownOf(wait, valuesOf(info, conf, key), base.spec) };
+  } catch (error) {
+    if (!(error instanceof MeridianError)) throw error;
+    return cannotBe(base, error.code, error.message);
+  }
+}
+
+function askedBy({ plan }: LoadedVersion, taskId: string): NewWait["spec"] {
+  const position = plan.positions.get(taskId);
+  return position === undefined ? {} : askedOf(plan, position);
+}
+
+function ownOf(
+  wait: Exclude<SerialWait, { kind: "sensor" }>,
+  values: TemplateValues,
+  spec: NewWait["spec"],
+): Pick<NewWait, "kind"> & Partial<NewWait> {
+  if (wait.kind === "until") return { kind: "time", next_at: new Date(untilAt(wait, values)).toISOString() };
+  const bound = wait.timeoutMs === null ? {} : { expires_in_ms: wait.timeoutMs };
+  if (wait.kind === "event") return { kind: "event", ...bound };
+  const { logicalAt, runId } = otherRun(wait, values);
+  return {
+    kind: "run",
+    ...bound,
+    next_in_ms: 0,
+    every_ms: wait.everyMs,
+    spec: {
+      ...spec,
+      dag_id: wait.dagId,
+      task_id: wait.taskId,
+      run_id: runId,
+      logical_at: new Date(logicalAt).toISOString(),
+    },
+  };
+}
+
+function valuesOf(info: RunInfo, conf: Readonly<Record<string, unknown>>, key: WaitKey): TemplateValues {
+  return {
+    dagId: info.dagId,
+    taskId: key.task_id,
+    runId: info.runId,
+    tryNumber: key.try,
+    mapIndex: key.map_index,
+    zone: info.zone,
+    logicalAt: Date.parse(info.logicalDate),
+    startAt: Date.parse(info.dataInterval.start),
+    endAt: Date.parse(info.dataInterval.end),
+    ds: info.ds,
+    params: {},
+    conf,
+  };
+}
+
+/** It ends as it begins, and fails its try. */
+function cannotBe(base: Omit<NewWait, "kind">, code: string, message: string): NewWait {
+  const error = { code, message, retryable: false };
+  return { ...base, kind: "event", ended_as: "failed", detail: { error } };
+}

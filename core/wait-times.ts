@@ -1,0 +1,39 @@
+/** Which instant, and which run, a wait is for. Pure; reads the calendar, so it is no part of a workflow. */
+import { dsOf, parseInstant } from "./calendar/dates.ts";
+import { DefinitionError } from "./errors.ts";
+import { runIdOf } from "./ids.ts";
+import { compileTemplate, type TemplateValues } from "./templates.ts";
+import type { SerialOther, SerialUntil } from "./waits.ts";
+
+/** Epoch ms. Throws a DefinitionError when its text comes out as no instant. */
+export function untilAt(wait: SerialUntil, values: TemplateValues): number {
+  const { endAt, zone } = values;
+  if (wait.delayMs !== undefined) return endAt + wait.delayMs;
+  if (wait.time !== undefined) return parseInstant(`${dsOf(endAt, zone)}T${wait.time}`, zone);
+  return instantOf("at", wait.at ?? "", values);
+}
+
+/** The run of the other DAG that is waited for. Throws as `untilAt`. */
+export function otherRun(
+  wait: SerialOther,
+  values: TemplateValues,
+): { readonly logicalAt: number; readonly runId: string } {
+  const logicalAt =
+    wait.logicalDate === undefined
+      ? values.logicalAt - wait.beforeMs
+      : instantOf("logicalDate", wait.logicalDate, values);
+  return { logicalAt, runId: runIdOf(logicalAt) };
+}
+
+/** Params stand for nothing here: their schema is the DAG's code. */
+const NO_PARAMS = { params: () => [] };
+
+function instantOf(option: string, text: string, values: TemplateValues): number {
+  const rendered = compileTemplate(text, NO_PARAMS, `option "${option}"`)(values) as string;
+  try {
+    return parseInstant(rendered, values.zone);
+  } catch (error) {
+    if (!(error instanceof DefinitionError)) throw error;
+    throw new DefinitionError(error.code, `option "${option}" is ${JSON.stringify(text)}: ${error.message}`);
+  }
+}

@@ -1,0 +1,69 @@
+/** What a run asks for and says, in the words of its activities. */
+import type { Decision, Grant, SlotRequest } from "../activities/types.ts";
+import type { RunCell } from "../core/cells.ts";
+import type { RunPlan } from "../core/plan.ts";
+import type { AtTry, RecordEffect, RunProgress } from "../core/progress.ts";
+import type { TaskState } from "../core/states.ts";
+import { isBodyless } from "../core/waits.ts";
+import type { StartEffect } from "./tries.ts";
+import type { Given } from "./try-activity.ts";
+
+/** Of several tries of one cell the last: a command may have taken back those before it. */
+export function newest(requests: readonly SlotRequest[]): readonly SlotRequest[] {
+  if (requests.length < 2) return requests;
+  const byCell = new Map(requests.map((request) => [`${request.taskId} ${request.mapIndex}`, request]));
+  return byCell.size === requests.length ? requests : [...byCell.values()];
+}
+
+export const grantOf = (plan: RunPlan, { task, index, try: number }: AtTry): Grant => ({
+  taskId: plan.tasks[task]!.id,
+  mapIndex: index,
+  try: number,
+});
+
+/** Of all cells that are queued. */
+export const requestsOf = (plan: RunPlan, progress: RunProgress): SlotRequest[] =>
+  cellsIn(progress, "queued").map((at) => requestOf(plan, at));
+
+/** Of all cells that wait without a body. */
+export const waitsOf = (plan: RunPlan, progress: RunProgress): Grant[] =>
+  cellsIn(progress, "deferred")
+    .filter(({ task }) => isBodyless(plan.tasks[task]!.wait))
+    .map((at) => grantOf(plan, at));
+
+function cellsIn(progress: RunProgress, wanted: TaskState): AtTry[] {
+  return progress.tasks.flatMap(({ own, instances, count }, task) => {
+    const cells: (readonly [number, RunCell])[] =
+      count === null ? [[-1, own]] : (instances ?? []).slice(0, count).map((cell, index) => [index, cell]);
+    return cells.flatMap(([index, { state, try: number }]) =>
+      state === wanted ? [{ task, index, try: number }] : [],
+    );
+  });
+}
+
+/** Of a try: how long its sensor may wait, and after which wait it goes on. */
+export function goingOn(progress: RunProgress, { task, index }: StartEffect): Omit<Given, "inputs"> {
+  const { own, instances } = progress.tasks[task]!;
+  const { waitBy, waits, resume } = index < 0 ? own : instances![index]!;
+  return {
+    ...(waitBy !== undefined && { waitBy }),
+    ...(resume !== undefined && waits !== undefined && { resumed: { wait: waits, by: resume.by } }),
+  };
+}
+
+export function requestOf(plan: RunPlan, effect: AtTry): SlotRequest {
+  const task = plan.tasks[effect.task]!;
+  return {
+    taskId: task.id,
+    mapIndex: effect.index,
+    try: effect.try,
+    pool: task.pool,
+    slots: task.poolSlots,
+    priority: task.priorityWeight,
+  };
+}
+
+export function decisionOf(plan: RunPlan, effect: RecordEffect): Decision {
+  const { seq, task, index, state, ended } = effect;
+  return { seq, taskId: plan.tasks[task]!.id, mapIndex: index, try: effect.try, state, ended };
+}
