@@ -45,6 +45,7 @@ beforeAll(async () => {
     temporal,
     taskQueue: "q",
     lostAfterMs: 15_000,
+    turnOverEvents: 10_000,
     eager: false,
     onError,
   });
