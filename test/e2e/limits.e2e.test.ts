@@ -233,6 +233,28 @@ describe("K73 K74: the limits of one workflow", () => {
     },
   );
 
+  it("stops-with-decisions: a run that is ended stops its bodies by the database, whatever else it has to write down", async () => {
+    await product.save(
+      "stops.ts",
+      dagFile(
+        "stops_with_decisions",
+        `const work = task("work", async ({ signal }) => {
+           await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+         });
+         task("later", { after: [work] }, () => 1);`,
+      ),
+    );
+    const runId = await runs.begin("stops_with_decisions");
+    await until(async () => {
+      const { cells } = await runs.view("stops_with_decisions", runId);
+      return cells["work"] === "running" ? true : null;
+    });
+    await runs.fail("stops_with_decisions", runId);
+    // Temporal's own cancel comes with the next beat, a third of a minute later.
+    const run = await runs.ended("stops_with_decisions", runId, 15_000);
+    expect(run.cells).toEqual({ work: "failed", later: "cancelled" });
+  });
+
   const TASKS = FULL ? 5_000 : 300;
   it(
     `B3 K74: ${TASKS} tasks in one DAG; what is carried over stays below 2 MB`,
