@@ -5,14 +5,19 @@
 import type { RunCell, TaskProgress } from "./cells.ts";
 import type { RunProgress } from "./progress.ts";
 
-/** Which of the distinct cells, and how many of them in a row. */
-type Row = readonly [cell: number, count: number];
+/**
+ * Which of the distinct cells, and how many of them in a row. `waitBy` stands here: instants differ where all else is alike.
+ */
+type Row = readonly [cell: number, count: number, waitBy?: number];
+
+/** One cell: which of the distinct ones, and its `waitBy`. */
+type Place = readonly [cell: number, waitBy: number | undefined];
 
 /** Tasks in a row that are not mapped; or one that is, or was. */
 type PackedTask =
   | Row
   | (Omit<TaskProgress, "own" | "instances"> & {
-      readonly own: number;
+      readonly own: Row;
       readonly instances: readonly Row[] | null;
     });
 
@@ -24,7 +29,7 @@ export interface PackedProgress extends Omit<RunProgress, "tasks"> {
 export function pack({ tasks, ...rest }: RunProgress): PackedProgress {
   const distinct = new Distinct();
   const packed: PackedTask[] = [];
-  const plain: number[] = [];
+  const plain: Place[] = [];
   const endRow = (): void => void packed.push(...rowsOf(plain.splice(0)));
   for (const { own, instances, ...task } of tasks) {
     const cell = distinct.of(own);
@@ -34,7 +39,7 @@ export function pack({ tasks, ...rest }: RunProgress): PackedProgress {
     }
     endRow();
     const rows = instances === null ? null : rowsOf(instances.map((one) => distinct.of(one)));
-    packed.push({ ...task, own: cell, instances: rows });
+    packed.push({ ...task, own: rowsOf([cell])[0]!, instances: rows });
   }
   endRow();
   return { ...rest, cells: distinct.cells, tasks: packed };
@@ -45,24 +50,27 @@ export function unpack(given: PackedProgress | RunProgress): RunProgress {
   if (!("cells" in given)) return given;
   const { cells, tasks, ...rest } = given;
   const cellsOf = (rows: readonly Row[]): RunCell[] =>
-    rows.flatMap(([cell, count]) => Array.from({ length: count }, () => cells[cell]!));
+    rows.flatMap(([number, count, waitBy]) => {
+      const cell = waitBy === undefined ? cells[number]! : { ...cells[number]!, waitBy };
+      return Array.from({ length: count }, () => cell);
+    });
   const unpacked = tasks.flatMap((task): TaskProgress[] => {
     if (isRow(task))
       return cellsOf([task]).map((own) => ({ own, instances: null, count: null, tally: null }));
     const { own, instances, ...more } = task;
-    return [{ ...more, own: cells[own]!, instances: instances === null ? null : cellsOf(instances) }];
+    return [{ ...more, own: cellsOf([own])[0]!, instances: instances === null ? null : cellsOf(instances) }];
   });
   return { ...rest, tasks: unpacked };
 }
 
 const isRow = (task: PackedTask): task is Row => Array.isArray(task);
 
-function rowsOf(cells: readonly number[]): Row[] {
-  const rows: [number, number][] = [];
-  for (const cell of cells) {
+function rowsOf(cells: readonly Place[]): Row[] {
+  const rows: [number, number, number?][] = [];
+  for (const [cell, waitBy] of cells) {
     const last = rows.at(-1);
-    if (last !== undefined && last[0] === cell) last[1] += 1;
-    else rows.push([cell, 1]);
+    if (last !== undefined && last[0] === cell && last[2] === waitBy) last[1] += 1;
+    else rows.push(waitBy === undefined ? [cell, 1] : [cell, 1, waitBy]);
   }
   return rows;
 }
@@ -72,11 +80,12 @@ class Distinct {
   readonly cells: RunCell[] = [];
   readonly #numbers = new Map<string, number>();
   /** Most cells are one and the same object. */
-  readonly #known = new Map<RunCell, number>();
+  readonly #known = new Map<RunCell, Place>();
 
-  of(cell: RunCell): number {
-    const known = this.#known.get(cell);
+  of(given: RunCell): Place {
+    const known = this.#known.get(given);
     if (known !== undefined) return known;
+    const { waitBy, ...cell } = given;
     // Whatever order its keys came in, by a change or out of the database.
     const text = JSON.stringify(Object.entries(cell).sort(([a], [b]) => (a < b ? -1 : 1)));
     let number = this.#numbers.get(text);
@@ -84,7 +93,8 @@ class Distinct {
       number = this.cells.push(cell) - 1;
       this.#numbers.set(text, number);
     }
-    this.#known.set(cell, number);
-    return number;
+    const place = [number, waitBy] as const;
+    this.#known.set(given, place);
+    return place;
   }
 }

@@ -40,7 +40,10 @@ interface Part {
   given: number;
   /** Temporal has it: more may be given to it. */
   isStarted: boolean;
-  isOver: boolean;
+  /** In the memo. */
+  isNoted: boolean;
+  /** It has ended, and why. */
+  over: string | null;
   /** Of the run to it, unanswered. */
   calls: number;
 }
@@ -67,8 +70,8 @@ export class Parts {
   #isResting = false;
   #isDue = false;
   #isStopped = false;
-  /** The latest in the memo, which is for the reconciler and for people. */
-  #noted: number;
+  /** The memo, which is for the reconciler and for people, names one that is gone. */
+  #isNoteStale = false;
 
   /** `again`: tries that a part did not take. `onGranted`, `calls`: as for `Tries`. */
   constructor(
@@ -92,14 +95,13 @@ export class Parts {
     this.#calls = calls;
     this.#last = carried.last;
     for (const { number, given, tries } of carried.open) {
-      const part = { number, given, open: new Map(), isStarted: true, isOver: false, calls: 0 };
+      const part = { number, given, open: new Map(), isStarted: true, isNoted: true, over: null, calls: 0 };
       this.#parts.set(number, part);
       this.#add(
         part,
         tries.map(([task, index, one]) => ({ kind: "start", task, index, try: one })),
       );
     }
-    this.#noted = carried.last;
   }
 
   /** A call to a part is under way. */
@@ -131,7 +133,7 @@ export class Parts {
     this.#rest();
     for (let room = this.#room; room > 0 && starts.length > 0;) {
       const open = [...this.#parts.values()].findLast(
-        ({ isStarted, isOver, given }) => isStarted && !isOver && given < TRIES,
+        ({ isStarted, over, given }) => isStarted && over === null && given < TRIES,
       );
       if (open === undefined && this.#parts.size >= OPEN_PARTS) return;
       const most = Math.min(room, TRIES - (open?.given ?? 0));
@@ -187,7 +189,8 @@ export class Parts {
       given: given.length,
       open: new Map(),
       isStarted: false,
-      isOver: false,
+      isNoted: false,
+      over: null,
       calls: 0,
     };
     this.#parts.set(number, part);
@@ -238,7 +241,7 @@ export class Parts {
 
   #called(part: Part): void {
     part.calls -= 1;
-    if (part.isOver) this.#over(part, "");
+    if (part.over !== null) this.#over(part, part.over);
     else this.#forget(part);
     this.#wake();
   }
@@ -249,7 +252,7 @@ export class Parts {
   }
 
   #over(part: Part, why: string): void {
-    part.isOver = true;
+    part.over ??= why;
     if (part.calls > 0 || !this.#parts.delete(part.number)) return;
     for (const at of part.open.values()) {
       this.#openTries -= 1;
@@ -267,8 +270,7 @@ export class Parts {
       this.#onGranted(granted);
       this.#push({ kind: "ended", task, index, try: one, outcome });
     }
-    // The memo is not to name it any longer.
-    if (gone !== undefined) this.#noted = 0;
+    if (gone !== undefined) this.#isNoteStale = true;
     if (part === undefined) return;
     if (gone === undefined) this.#forget(part);
     else this.#over(part, gone);
@@ -297,11 +299,16 @@ export class Parts {
       .finally(() => this.#called(part));
   }
 
-  /** Says in the memo which parts there are, with each new one: an event in the history. */
+  /**
+   * Says in the memo which parts there are, with each new one (an event in the history). One that Temporal does not have yet
+   * would be taken for gone.
+   */
   note(): void {
-    if (this.#noted === this.#last) return;
-    this.#noted = this.#last;
-    upsertMemo({ parts: [...this.#parts.keys()] });
+    const started = [...this.#parts.values()].filter(({ isStarted }) => isStarted);
+    if (!this.#isNoteStale && started.every(({ isNoted }) => isNoted)) return;
+    this.#isNoteStale = false;
+    for (const part of started) part.isNoted = true;
+    upsertMemo({ parts: started.map(({ number }) => number) });
   }
 }
 

@@ -16,6 +16,9 @@ const cell: fc.Arbitrary<RunCell> = fc.record(
     follow: fc.array(fc.nat(3), { maxLength: 2 }),
     held: fc.constant(true as const),
     told: fc.constant(true as const),
+    waitBy: fc.integer({ min: 1, max: 3 }),
+    waits: fc.nat(2),
+    resume: fc.record({ by: fc.option(fc.nat(2)) }),
   },
   { requiredKeys: ["state", "try", "retries", "lost"] },
 );
@@ -103,6 +106,13 @@ describe("K74: the progress of a run, packed", () => {
     const one: TaskProgress = { own: NEW_CELL, instances, count: 20_000, tally };
     expect(bytes(pack(progressOf(plainTasks)))).toBeLessThan(MB / 20);
     expect(bytes(pack(progressOf([one])))).toBeLessThan(MB / 10);
+    const waiting = Array.from({ length: 20_000 }, (_, i): RunCell => ({
+      ...NEW_CELL,
+      state: "deferred",
+      waits: 1,
+      waitBy: 1_780_000_000_000 + i,
+    }));
+    expect(bytes(pack(progressOf([{ ...one, instances: waiting }])))).toBeLessThan(MB / 4);
     const manyMaps = Array.from({ length: 5_000 }, (): TaskProgress => ({
       own: NEW_CELL,
       instances: [mixed(0), mixed(1), mixed(2), mixed(3)],

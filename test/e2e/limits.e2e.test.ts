@@ -183,6 +183,78 @@ describe("K73 K74: the limits of one workflow", () => {
     },
   );
 
+  const WAITS = FULL ? 1_000 : 150;
+  it(
+    `K74: ${WAITS} waits end, in bursts, while their run turns over: each is ended once`,
+    { timeout: FULL ? 900_000 : 180_000 },
+    async () => {
+      await product.save(
+        "waits.ts",
+        `dag("k74_waits", { schedule: null }, ({ task, waitFor }) => {
+           const items = task("items", () => Array.from({ length: ${WAITS} }, (_, i) => i));
+           const wait = waitFor("wait", { expand: { n: items }, timeout: "1h" });
+           const after = task("after", { expand: { one: wait } }, ({ inputs }) => inputs.one);
+           task("all", { inputs: { after } }, ({ inputs }) => inputs.after.reduce((a, b) => a + b, 0));
+         });`,
+      );
+      const runId = await runs.begin("k74_waits");
+      const deferred = async (): Promise<number> =>
+        Object.values((await runs.view("k74_waits", runId)).cells).filter((state) => state === "deferred")
+          .length;
+      await until(async () => ((await deferred()) === WAITS ? true : null), 120_000, "all wait");
+      for (let from = 0; from < WAITS; from += 50) {
+        const burst = Array.from({ length: Math.min(50, WAITS - from) }, (_, i) => from + i);
+        await Promise.all(
+          burst.map(async (mapIndex) => {
+            const at = { dagId: "k74_waits", runId, taskId: "wait", mapIndex };
+            await product.client.endWait({ at, payload: mapIndex, who: "test" });
+          }),
+        );
+        // The next burst falls upon what this one has set off.
+        await until(
+          async () => ((await deferred()) <= WAITS - from - burst.length ? true : null),
+          60_000,
+          "a burst",
+        );
+      }
+      const run = await runs.ended("k74_waits", runId, 300_000);
+      expect([run.state, run.outputs["all"]]).toEqual(["success", (WAITS * (WAITS - 1)) / 2]);
+      expect(new Set(Object.values(run.tries))).toEqual(new Set([1]));
+      const { rows } = await product.pool.query(
+        "select count(*)::integer as n, count(distinct map_index)::integer as places from app.wait where run = $1 and ended_at is not null",
+        [run.run],
+      );
+      expect(rows[0]).toEqual({ n: WAITS, places: WAITS });
+      expect(await runs.slotsInUse(run.run)).toBe(0);
+      const executions = await executionsOf(product, "k74_waits", runId);
+      say(`${WAITS} waits`, executions);
+      expect(executions.length).toBeGreaterThan(1);
+      checkLimits(executions, FULL ? EVENTS / 2 : 3_000);
+    },
+  );
+
+  it("stops-with-decisions: a run that is ended stops its bodies by the database, whatever else it has to write down", async () => {
+    await product.save(
+      "stops.ts",
+      dagFile(
+        "stops_with_decisions",
+        `const work = task("work", async ({ signal }) => {
+           await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+         });
+         task("later", { after: [work] }, () => 1);`,
+      ),
+    );
+    const runId = await runs.begin("stops_with_decisions");
+    await until(async () => {
+      const { cells } = await runs.view("stops_with_decisions", runId);
+      return cells["work"] === "running" ? true : null;
+    });
+    await runs.fail("stops_with_decisions", runId);
+    // Temporal's own cancel comes with the next beat, a third of a minute later.
+    const run = await runs.ended("stops_with_decisions", runId, 15_000);
+    expect(run.cells).toEqual({ work: "failed", later: "cancelled" });
+  });
+
   const TASKS = FULL ? 5_000 : 300;
   it(
     `B3 K74: ${TASKS} tasks in one DAG; what is carried over stays below 2 MB`,

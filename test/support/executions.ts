@@ -16,6 +16,8 @@ export interface Execution {
   readonly attributes: Readonly<Record<string, unknown>>;
   readonly memo: Readonly<Record<string, unknown>>;
   readonly signals: number;
+  /** Numbers of parts that its memo named before Temporal had them. */
+  readonly namedTooEarly: readonly number[];
 }
 
 /** From the first to the last, as the server chains them. */
@@ -57,6 +59,8 @@ async function executionOf(handle: WorkflowHandle): Promise<Execution & { readon
   let mostPending = 0;
   let activities = 0;
   let signals = 0;
+  const there = new Set<number>();
+  const namedTooEarly: number[] = [];
   for (const event of events!) {
     if (event.activityTaskScheduledEventAttributes) {
       pending += 1;
@@ -70,6 +74,13 @@ async function executionOf(handle: WorkflowHandle): Promise<Execution & { readon
     )
       pending -= 1;
     mostPending = Math.max(mostPending, pending);
+    const child = event.childWorkflowExecutionStartedEventAttributes?.workflowExecution?.workflowId;
+    if (child) there.add(Number(/\.part-(\d+)$/.exec(child)![1]));
+    const noted = event.workflowPropertiesModifiedEventAttributes?.upsertedMemo?.fields?.["parts"];
+    if (noted) {
+      const numbers = JSON.parse(Buffer.from(noted.data!).toString()) as number[];
+      namedTooEarly.push(...numbers.filter((number) => !there.has(number)));
+    }
     if (event.workflowExecutionSignaledEventAttributes) signals += 1;
     const failed = event.workflowTaskFailedEventAttributes;
     // Something came in as it was about to close: Temporal's own way of not losing it.
@@ -84,6 +95,7 @@ async function executionOf(handle: WorkflowHandle): Promise<Execution & { readon
     mostPending,
     activities,
     signals,
+    namedTooEarly,
     input: (started.input?.payloads ?? []).reduce((sum, { data }) => sum + (data?.length ?? 0), 0),
     attributes: searchAttributes,
     memo: memo ?? {},
