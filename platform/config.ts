@@ -81,7 +81,7 @@ export const SETTINGS = {
     "MERIDIAN_API_URL",
     optionalText,
     "the one that runs from MERIDIAN_HOME",
-    "API that commands talk to",
+    "API that commands talk to, and where addresses of waits lead",
   ),
   apiToken: setting(
     "MERIDIAN_API_TOKEN",

@@ -40,6 +40,7 @@ import { follow } from "./stream.ts";
 import { taskCalls } from "./tasks.ts";
 import type { IdsOf, TriggerArguments } from "./types.ts";
 import { waitForRun, type WaitOptions } from "./wait.ts";
+import { waitCalls } from "./waits.ts";
 
 export interface DagFilter {
   /** Part of the id or the description, in any case. */
@@ -133,6 +134,7 @@ export function createClient<Dags = Readonly<Record<never, never>>>(options: Con
     dags: dagCalls(http),
     runs: runCalls(http, events),
     tasks: taskCalls(http),
+    waits: waitCalls(http),
     pools: poolCalls(http),
     files: {
       list: (filter: FileFilter = {}, call: CallOptions = {}): Pages<DagFile, DagFileList> =>

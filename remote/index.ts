@@ -21,3 +21,4 @@ export type { Pages } from "./pages.ts";
 export type { IdsOf, TriggerParams } from "./types.ts";
 export type { TaskOf, TryOf } from "./tasks.ts";
 export type { WaitOptions } from "./wait.ts";
+export type { WaitFilter } from "./waits.ts";

@@ -144,6 +144,7 @@ describe("F5: the published names; a new one is added here in the same review", 
       "TriggerOptions",
       "TriggerParams",
       "TryOf",
+      "WaitFilter",
       "WaitOptions",
       "createClient",
     ]);
