@@ -232,6 +232,13 @@ export const SETTINGS = {
     "the one on the path, a kept one, or a download",
     "`temporal` program whose server is embedded",
   ),
+  alertUrl: setting(
+    "MERIDIAN_ALERT_URL",
+    z.url("expected an address such as https://hooks.example/meridian").optional(),
+    "none: into the log alone",
+    "where alerts are sent, as JSON by POST",
+    "all",
+  ),
   logLevel: setting(
     "MERIDIAN_LOG_LEVEL",
     z.enum(["debug", "info", "warn", "error"], "expected debug, info, warn or error").default("info"),
