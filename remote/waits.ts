@@ -10,6 +10,8 @@ export interface WaitFilter {
   readonly taskId?: string | undefined;
   /** One of these. */
   readonly kind?: readonly WaitKind[] | undefined;
+  /** Part of the DAG's, the run's or the task's id. */
+  readonly search?: string | undefined;
   /** Size of a page, 1 to 1000. Default 100. */
   readonly limit?: number | undefined;
 }

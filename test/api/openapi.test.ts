@@ -44,7 +44,7 @@ test("C1: the paths of the API", () => {
       "post /api/v1/dags/{dagId}/clear → 200 default",
       "post /api/v1/dags/{dagId}/runs/{runId}/mark → 200 default",
       "post /api/v1/dags/{dagId}/runs/{runId}/end → 200 default",
-      "get /api/v1/waits ?limit&after&dagId&taskId&kind → 200 default",
+      "get /api/v1/waits ?limit&after&dagId&taskId&kind&search → 200 default",
       "get /api/v1/dags/{dagId}/runs/{runId}/waits ?limit&after → 200 default",
       "post /api/v1/waits/{token} → 200 default",
       "post /api/v1/dags/{dagId}/runs/{runId}/waits/{taskId} ?mapIndex → 200 default",
