@@ -4,7 +4,6 @@ import { workflowIdOf } from "../core/ids.ts";
 import { groupBy } from "../core/group-by.ts";
 import { inParallel } from "../core/in-parallel.ts";
 import type { WaitEnd } from "../core/waits.ts";
-import { WAIT_TIMEOUT } from "../core/waking.ts";
 import type { Db } from "../db/connection.ts";
 import { takeUntoldWaits, waitsKnown, waitsTold, type UntoldWait } from "../db/waits.ts";
 import { wokenSignal, type WokenMessage } from "../workflows/messages.ts";
@@ -66,10 +65,7 @@ function endOf({ ended_as: as, resumes, detail, try_expires_at: by }: UntoldWait
       if (resumes) return { kind: "resume", by: by?.getTime() ?? null };
       return { kind: "success", ...(detail?.measured !== undefined && { measured: detail.measured }) };
     case "expired":
-      // A body's own wait fails its try; the time-out of a wait that is a task is final (P6).
-      return resumes
-        ? { kind: "failed", error: { code: WAIT_TIMEOUT, message: LATE, retryable: true } }
-        : { kind: "expired", message: LATE };
+      return { kind: "expired", message: LATE };
     case "timed_out":
       return { kind: "timed_out", message: TRY_LATE };
     case "skipped":

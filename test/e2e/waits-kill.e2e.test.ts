@@ -120,4 +120,51 @@ describe("A6 B7: kill -9 of the worker while tries wait", () => {
     },
     60_000 + KILLS * 90_000,
   );
+
+  it("A6 B7: a body killed behind its wait goes on there in the next try: nobody is asked again", async () => {
+    await product.save(
+      "resumed.ts",
+      dagFile(
+        "kill_resumed",
+        `task("body", async ({ resumed, try: number }) => {
+           if (resumed === undefined) defer({ event: true }, { state: { asked: number } });
+           await new Promise((done) => setTimeout(done, number === 1 ? 60_000 : 10));
+           return { ...resumed, number };
+         });`,
+      ),
+    );
+    if (worker === undefined || worker.child.exitCode !== null) await startWorker();
+    const { runId } = await product.client.trigger({
+      dagId: "kill_resumed",
+      logicalAt: null,
+      conf: {},
+      who: "test",
+    });
+    const { run } = await product.run("kill_resumed", runId);
+    const inState = async (state: string): Promise<void> =>
+      void (await until(
+        async () => ((await product.run("kill_resumed", runId)).tries[0]?.state === state ? true : null),
+        20_000,
+        state,
+      ));
+    await inState("deferred");
+    await endEvent(product.pool, {
+      run,
+      task_id: "body",
+      map_index: -1,
+      try: null,
+      wait: null,
+      payload: '"go"',
+      who: "test",
+      detail: null,
+    });
+    await inState("running");
+    await worker!.kill();
+    await startWorker();
+    const ended = await product.ended("kill_resumed", runId, 60_000);
+    expect(ended.tries.map((one) => [one.try, one.state, one.output])).toEqual([
+      [1, "lost", null],
+      [2, "success", { payload: "go", state: { asked: 1 }, number: 2 }],
+    ]);
+  });
 });
