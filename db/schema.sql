@@ -1074,7 +1074,7 @@ begin
   cross join lateral app.try_inputs(s.run, s.inputs) as i(name, output, stored, n);
 end $function$;
 
-CREATE OR REPLACE FUNCTION app.reopen_run(p_run bigint, p_records jsonb, p_state jsonb, OUT placed boolean, OUT undecided boolean)
+CREATE OR REPLACE FUNCTION app.reopen_run(p_run bigint, p_records jsonb, p_state jsonb, p_version bigint, OUT placed boolean, OUT undecided boolean)
  RETURNS record
  LANGUAGE plpgsql
 AS $function$
@@ -1087,7 +1087,7 @@ begin
   perform app.lock_accounts(73, array[v_account]);
   perform app.settle(p_records);
   perform from app.dag_run r where r.run = p_run for update;
-  update app.dag_run r set state = 'queued', ended_at = null, reason = null, run_state = p_state
+  update app.dag_run r set state = 'queued', ended_at = null, reason = null, run_state = p_state, version = coalesce(p_version, r.version)
   where r.run = p_run and r.state not in ('queued', 'running');
   select not exists (select from app.lease w where w.account = v_account and w.granted_at is null and not w.held)
          and a.slots > coalesce((select sum(l.slots) from app.lease l where l.account = v_account and l.granted_at is not null), 0)
@@ -1181,10 +1181,10 @@ begin
         started_at = case when excluded.state <> 'none' then c.started_at end
     where excluded.seq > c.seq;
 
-  -- A mapped task that was shown as a whole gives way to its instances.
+  -- A mapped task that was shown as a whole gives way to its instances. One that its run's version does not have stays.
   delete from app.cell c
-  using jsonb_to_recordset(p) as r(run bigint, task_id text, map_index integer, state text)
-  where r.state = 'removed' and r.map_index = -1 and c.run = r.run and c.task_id = r.task_id and c.map_index = -1
+  using jsonb_to_recordset(p) as r(run bigint, task_id text, map_index integer, state text, gone boolean)
+  where r.state = 'removed' and r.map_index = -1 and r.gone is not true and c.run = r.run and c.task_id = r.task_id and c.map_index = -1
     and c.state = 'removed';
 
   -- Also what was asked ahead for a task that now never runs (record_tries).
