@@ -7,6 +7,7 @@ import type { WaitEnd } from "../core/waits.ts";
 import type { Db } from "../db/connection.ts";
 import { takeUntoldWaits, waitsKnown, waitsTold, type UntoldWait } from "../db/waits.ts";
 import { wokenSignal, type WokenMessage } from "../workflows/messages.ts";
+import { countWithin } from "../workflows/pieces.ts";
 
 export interface WakerDeps {
   readonly pool: Db;
@@ -21,7 +22,7 @@ const HOLD_MS = 5_000;
 const AGAIN_MS = 60_000;
 const IN_PARALLEL = 50;
 
-/** One signal per run. Any process may do it; twice is harmless. Returns how many waits runs were told of. */
+/** One signal per run, or as many as its size wants. Any process may do it; twice is harmless. Returns how many waits runs were told of. */
 export async function tellWaits(deps: WakerDeps): Promise<number> {
   let told = 0;
   for (;;) {
@@ -46,8 +47,14 @@ async function tellRun({ pool, temporal }: WakerDeps, group: readonly UntoldWait
     return [{ taskId: row.task_id, mapIndex: row.map_index, try: row.try, wait: row.wait, end }];
   });
   const { dag_id: dagId, run_id: runId } = group[0]!;
+  const run = temporal.workflow.getHandle(workflowIdOf(dagId, runId));
   try {
-    await temporal.workflow.getHandle(workflowIdOf(dagId, runId)).signal(wokenSignal, messages);
+    // Errors have their stacks with them.
+    for (let left = messages; left.length > 0;) {
+      const count = countWithin(left, (message) => JSON.stringify(message).length);
+      await run.signal(wokenSignal, left.slice(0, count));
+      left = left.slice(count);
+    }
     await waitsTold(pool, group, AGAIN_MS);
   } catch (error) {
     if (!(error instanceof WorkflowNotFoundError)) throw error;
