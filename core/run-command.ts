@@ -38,6 +38,13 @@ const REMEMBERED = 20;
 export const answered = (progress: RunProgress, { id }: RunCommand): CommandAnswer | undefined =>
   progress.answers.find(([known]) => known === id)?.[1];
 
+/** Of a command with another version. */
+export const RUN_OPEN: Refusal = {
+  code: "run_open",
+  message:
+    "it is under way with its own version, and tries of that are out: wait for its end, or end it, and then clear it with another version; or clear it with its own",
+};
+
 /** The last: the run is over, and `progress` is how it stands in the version that the command is done with. */
 export function command(
   plan: RunPlan,

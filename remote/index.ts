@@ -8,6 +8,7 @@ export { createClient } from "./client.ts";
 export { ApiError } from "./errors.ts";
 export type {
   CellSelection,
+  ClearSelection,
   Client,
   DagFilter,
   FileFilter,

@@ -1,5 +1,6 @@
 import type { CancellationScope } from "@temporalio/workflow";
 import { planOf } from "../core/plan.ts";
+import { RUN_OPEN } from "../core/run-command.ts";
 import type { AskedCommand } from "./commands.ts";
 import { short } from "./short-activity.ts";
 import type { Turns } from "./turns.ts";
@@ -16,10 +17,7 @@ export async function inItsVersion(
   const version = command.kind === "clear" ? command.version : undefined;
   if (version === undefined || version === turns.version || turns.hasDone(command)) return turns;
   if (turns.open) {
-    refuse(
-      "run_open",
-      "tries of its version are under way: wait for its end, or end it, and then clear it with another version; or clear it with its own",
-    );
+    refuse(RUN_OPEN.code, RUN_OPEN.message);
     return null;
   }
   const opened = await calls.run(() => short.openVersion({ run: turns.run, version }));

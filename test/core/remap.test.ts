@@ -98,6 +98,29 @@ describe("B2 B9: a run that is over goes on with another version", () => {
     );
   });
 
+  it("A7: groups that become one begin anew: theirs may be lists of different lengths", () => {
+    const each = (id: string, map: number): RunTask => task(id, [0], { map, items: { item: "item" } });
+    const rig = new Rig({
+      tasks: [task("list"), each("x", 0), each("y", 1)],
+      maps: [over(0, { group: 0 }), over(0, { group: 1 })],
+    });
+    rig.run("list", list(2));
+    rig.drain();
+    rig.clear("list", "x");
+    rig.run("list", list(3));
+    rig.drain();
+    expect(rig.names()).toHaveLength(1 + 3 + 2);
+    const changes = rig.moveTo({
+      tasks: [task("list"), each("x", 0), each("y", 0)],
+      maps: [over(0, { group: 0 })],
+    });
+    expect(changes.fresh).toEqual([1, 2]);
+    rig.clear("x", "y");
+    rig.drain();
+    expect(rig.names()).toHaveLength(1 + 3 + 3);
+    expect([rig.progress.state, rig.progress.open]).toEqual(["success", 0]);
+  });
+
   it("A7: a task that is mapped now, over an output that was no list before: both begin anew", () => {
     const rig = new Rig({ tasks: [task("list"), task("load", [0])] });
     rig.drain();
