@@ -21,6 +21,13 @@ const ask = async (product: Product, dagId: string, runId: string, command: obje
 const isRunning = async (product: Product, dagId: string, runId: string, taskId: string): Promise<void> => {
   await until(async () => ((await product.run(dagId, runId)).cells[taskId] === "running" ? true : null));
 };
+async function inForce(product: Product, dagId: string): Promise<number> {
+  const { rows } = await product.pool.query<{ version: number }>(
+    "select version::float8 as version from app.dag where dag_id = $1",
+    [dagId],
+  );
+  return rows[0]!.version;
+}
 const WAITS = `async ({ signal }) => { await new Promise((resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason))); }`;
 
 export const SCENARIOS: readonly Scenario[] = [
@@ -79,6 +86,35 @@ export const SCENARIOS: readonly Scenario[] = [
     after: async (product, dagId, runId) => {
       await product.ended(dagId, runId);
       await ask(product, dagId, runId, { kind: "clear", selection: { tasks: [{ taskId: "a" }] } });
+    },
+    executions: 2,
+  },
+  {
+    name: "cleared-with-another-version",
+    dag: `export default dag("ID", {}, () => {
+      const a = task("a", () => { throw new Error("no"); });
+      const list = task("list", () => ["x"]);
+      task("load", { expand: { item: list } }, ({ inputs }) => inputs.item);
+      task("old", () => 1);
+    });`,
+    after: async (product, dagId, runId) => {
+      await product.ended(dagId, runId);
+      const before = await inForce(product, dagId);
+      const text = `const a = task("a", () => 1); const list = task("list", { after: [a] }, () => ["x"]); task("load", { expand: { item: list } }, ({ inputs }) => inputs.item); task("new", { after: [a] }, ${WAITS});`;
+      await product.save(`${dagId}.ts`, `export default dag("${dagId}", {}, () => { ${text} });`);
+      const selection = { tasks: [{ taskId: "a" }] };
+      await ask(product, dagId, runId, {
+        kind: "clear",
+        selection,
+        version: await inForce(product, dagId),
+      });
+      await isRunning(product, dagId, runId, "new");
+      await ask(product, dagId, runId, { kind: "clear", selection, version: before }).catch(() => undefined);
+      await ask(product, dagId, runId, {
+        kind: "mark",
+        as: "success",
+        selection: { tasks: [{ taskId: "new" }] },
+      });
     },
     executions: 2,
   },
