@@ -25,8 +25,8 @@ export type Commanded =
   | { readonly kind: "repeat"; readonly answer: CommandAnswer }
   | { readonly kind: "refused"; readonly code: string; readonly message: string };
 
-/** So many answers are remembered: a command is repeated within seconds. */
-const REMEMBERED = 20;
+/** So many answers are remembered: a command is repeated within seconds, after others that were done meanwhile. */
+const REMEMBERED = 200;
 
 export function command(plan: RunPlan, progress: RunProgress, asked: RunCommand): Commanded {
   const before = progress.answers.find(([id]) => id === asked.id);
