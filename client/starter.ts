@@ -37,6 +37,23 @@ const MARKED = 500;
 /** Nobody waits for the mark: the runs of a burst share it. */
 const MARK_REST_MS = 100;
 
+/** A command's attempts, and what it rests between them: 14 s in all. */
+const ATTEMPTS = 12;
+const LET_GO_REST_MS = 200;
+
+/**
+ * Temporal lets go of a command that comes in the moment in which its run goes on in a new execution (RESOURCE_EXHAUSTED: the
+ * workflow is closing), or tries that again since another message came in (FAILED_PRECONDITION). It has not been done, and
+ * if it had, its id would be known.
+ */
+function isLetGo(error: unknown): boolean {
+  const { code, message = "" } = error as { readonly code?: unknown; readonly message?: string };
+  return (
+    (code === 8 && message.includes("is closing")) ||
+    (code === 9 && message.includes("workflow task failure"))
+  );
+}
+
 /** Starts the workflows of runs and keeps the versions that their inputs are made of. */
 export class RunStarter {
   readonly versions: Versions;
@@ -89,16 +106,26 @@ export class RunStarter {
    * throws what the run refuses it with, as WorkflowUpdateFailedError.
    */
   async command(run: RunToStart, command: RunCommand): Promise<CommandAnswer> {
-    const { temporal } = this.#deps;
-    const startWorkflowOperation = new WithStartWorkflowOperation("dagRun", {
-      ...this.#options(run),
-      workflowIdReusePolicy: "ALLOW_DUPLICATE",
-      workflowIdConflictPolicy: "USE_EXISTING",
-    });
-    return await temporal.workflow.executeUpdateWithStart(commandUpdate, {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#ask(run, command);
+      } catch (error) {
+        if (attempt === ATTEMPTS || !isLetGo(error)) throw error;
+        await new Promise((resolve) => setTimeout(resolve, attempt * LET_GO_REST_MS));
+      }
+    }
+  }
+
+  async #ask(run: RunToStart, command: RunCommand): Promise<CommandAnswer> {
+    return await this.#deps.temporal.workflow.executeUpdateWithStart(commandUpdate, {
       args: [command],
       updateId: command.id,
-      startWorkflowOperation,
+      // One of these serves one call.
+      startWorkflowOperation: new WithStartWorkflowOperation("dagRun", {
+        ...this.#options(run),
+        workflowIdReusePolicy: "ALLOW_DUPLICATE",
+        workflowIdConflictPolicy: "USE_EXISTING",
+      }),
     });
   }
 

@@ -31,8 +31,8 @@ export type Commanded =
   | { readonly kind: "repeat"; readonly answer: CommandAnswer }
   | { readonly kind: "refused"; readonly code: string; readonly message: string };
 
-/** So many answers are remembered: a command is repeated within seconds. */
-const REMEMBERED = 20;
+/** So many answers are remembered: a command is repeated within seconds, after others that were done meanwhile. */
+const REMEMBERED = 200;
 
 /** What the command was answered when it was done before; undefined: it was not. */
 export const answered = (progress: RunProgress, { id }: RunCommand): CommandAnswer | undefined =>

@@ -39,6 +39,49 @@ export class Delays {
     );
   }
 
+  /**
+   * Those of the execution before, all by one timer at a time: a timer each would make the new history long at once, and the
+   * run turn over again before it has done anything. `within`: of an event, its scope.
+   */
+  goOn(
+    carried: CarriedDelays,
+    isApart: (event: RunEvent) => boolean,
+    within: (event: RunEvent, work: () => Promise<void>) => Promise<void>,
+  ): void {
+    const delays = delaysIn(carried).sort((a, b) => a.dueAt - b.dueAt);
+    for (const delay of delays) this.#waiting.add(delay);
+    this.#inTurn(
+      delays.filter(({ event }) => !isApart(event)),
+      within,
+    );
+    this.#inTurn(
+      delays.filter(({ event }) => isApart(event)),
+      within,
+    );
+  }
+
+  /** All in one scope, the earliest first. */
+  #inTurn(
+    delays: readonly Delay[],
+    within: (event: RunEvent, work: () => Promise<void>) => Promise<void>,
+  ): void {
+    const [first] = delays;
+    if (first === undefined) return;
+    within(first.event, () => sleep(Math.max(1, first.dueAt - now()))).then(
+      () => {
+        const due = delays.filter(({ dueAt }) => dueAt <= now());
+        for (const delay of due) {
+          this.#waiting.delete(delay);
+          this.#push(delay.event);
+        }
+        this.#inTurn(delays.slice(due.length), within);
+      },
+      () => {
+        for (const delay of delays) this.#waiting.delete(delay);
+      },
+    );
+  }
+
   /** For the run's next execution. */
   get carried(): CarriedDelays {
     const retries: CarriedDelays["retries"][number][] = [];
@@ -51,10 +94,10 @@ export class Delays {
   }
 }
 
-/** Delays that were carried over, each with what is left of it. */
-export function* restOf({ retries, others }: CarriedDelays): Generator<{ delayMs: number; event: RunEvent }> {
-  const left = (dueAt: number): number => Math.max(0, dueAt - now());
-  for (const [task, index, number, dueAt] of retries)
-    yield { delayMs: left(dueAt), event: { kind: "due", task, index, try: number } };
-  for (const { dueAt, event } of others) yield { delayMs: left(dueAt), event };
+function delaysIn({ retries, others }: CarriedDelays): Delay[] {
+  const due = retries.map(([task, index, number, dueAt]): Delay => ({
+    dueAt,
+    event: { kind: "due", task, index, try: number },
+  }));
+  return [...due, ...others];
 }

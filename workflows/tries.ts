@@ -3,7 +3,7 @@ import type { RunInfo, TaskResult } from "../activities/types.ts";
 import { RUNS_QUEUE } from "../core/not-begun.ts";
 import type { RunPlan } from "../core/plan.ts";
 import type { AtTry, Effect, RunEvent } from "../core/progress.ts";
-import { Delays, restOf, type CarriedDelays } from "./delays.ts";
+import { Delays, type CarriedDelays } from "./delays.ts";
 import { runTry, tryTaskOf, type Given } from "./try-activity.ts";
 import { outcomeOfFailure } from "./try-outcome.ts";
 
@@ -117,13 +117,17 @@ export class Tries {
 
   /** What waited in the execution before. */
   goOn(delays: CarriedDelays): void {
-    for (const { delayMs, event } of restOf(delays)) this.#delay(delayMs, event);
+    const isTeardown = (event: RunEvent): boolean =>
+      event.kind === "due" && this.#plan.tasks[event.task]!.teardown !== undefined;
+    this.#delays.goOn(delays, isTeardown, (event, work) => this.#scoped(event, work));
+  }
+
+  #scoped(event: RunEvent, work: () => Promise<void>): Promise<void> {
+    return event.kind === "due" ? this.#within(event.task, work) : work();
   }
 
   #delay(delayMs: number, event: RunEvent): void {
-    this.#delays.begin(delayMs, event, (work) =>
-      event.kind === "due" ? this.#within(event.task, work) : work(),
-    );
+    this.#delays.begin(delayMs, event, (work) => this.#scoped(event, work));
   }
 
   /** Nothing that still waits may outlive the run. */

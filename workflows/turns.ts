@@ -14,7 +14,7 @@ import type { RunPlan } from "../core/plan.ts";
 import type { CommandAnswer, Effect, RunEvent, RunProgress } from "../core/progress.ts";
 import { remap } from "../core/remap.ts";
 import { answered, command, type RunCommand } from "../core/run-command.ts";
-import { step } from "../core/run.ts";
+import { Steps } from "../core/run.ts";
 import { decisionOf, goingOn, grantOf, newest, requestOf, requestsOf, waitsOf } from "./asks.ts";
 import type { Carried } from "./carried.ts";
 import type { Inbox } from "./inbox.ts";
@@ -49,6 +49,8 @@ export class Turns {
   #pending: Decision[] = [];
   #wanted: Wanted = nothing();
   #progress: RunProgress;
+  /** On from where it stands; null: it has not begun, or a command has changed that. */
+  #steps: Steps | null = null;
   /** Its row: closed, or waiting for its place among the active runs of its DAG, or open. */
   #row: "closed" | "waiting" | "open";
   #placed = false;
@@ -195,7 +197,7 @@ export class Turns {
     // It grows while it is read: a task asked for ahead is granted as soon as it is ready.
     const events = this.#inbox.take();
     for (const event of events) {
-      const { progress, effects } = step(this.#plan, this.#progress, event);
+      const { progress, effects } = (this.#steps ??= new Steps(this.#plan, this.#progress)).next(event);
       this.#progress = progress;
       // The account book holds a slot for a try that has ended: it has lost that end, and is told at once.
       if (event.kind === "granted" && effects.length === 0) wanted.mustSettle ||= this.#pending.length > 0;
@@ -307,6 +309,7 @@ export class Turns {
     else if (done.kind === "repeat") asked.answer(done.answer);
     else {
       this.#progress = done.progress;
+      this.#steps = null;
       for (const effect of done.effects) this.#perform(effect, this.#wanted, []);
       if (this.#row === "closed") {
         this.#moved = null;

@@ -1,10 +1,12 @@
+import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { RunCell } from "../../core/cells.ts";
 import type { Measured, SerialMap } from "../../core/mapping.ts";
 import type { RunTask } from "../../core/plan.ts";
-import type { At, AtTry, Effect, RunEvent, TryOutcome } from "../../core/progress.ts";
+import type { At, AtTry, Effect, RunEvent, RunProgress, TryOutcome } from "../../core/progress.ts";
 import { countStates, decide, TRIGGER_RULES } from "../../core/rules.ts";
+import { Steps } from "../../core/run.ts";
 import { TASK_DONE, type TaskState } from "../../core/states.ts";
 import type { Deferral, RunWait, WaitEnd } from "../../core/waits.ts";
 import { Rig, success, task } from "./run-rig.ts";
@@ -119,6 +121,9 @@ class Chaos {
   readonly #nodes: readonly Node[];
   /** Lists are of other lengths each time they are made. */
   wild = false;
+  #steps: Steps | null = null;
+  /** Where its steps have come to: a command goes on from there by itself. */
+  #stood: RunProgress | null = null;
   #open: RunEvent[] = [];
   readonly #running = new Set<string>();
 
@@ -183,7 +188,14 @@ class Chaos {
 
   send(event: RunEvent): void {
     if (event.kind === "ended") this.#running.delete(`${event.task} ${event.index}`);
-    this.take(this.rig.send(event));
+    // A run's workflow takes its steps on the same cells: it must come out the same.
+    if (this.#steps === null || this.#stood !== this.rig.progress)
+      this.#steps = new Steps(this.rig.plan, this.rig.progress);
+    const { progress, effects } = this.#steps.next(event);
+    const sent = this.rig.send(event);
+    expect(isDeepStrictEqual([effects, progress], [sent, this.rig.progress])).toBe(true);
+    this.#stood = this.rig.progress;
+    this.take(sent);
     expect(this.rig.progress.open).toBe(openOf(this.rig));
   }
 
