@@ -287,7 +287,7 @@ describe("B2 B9: a run is cleared with another version, on real servers", () => 
     await runs.ended("ranged", days[2]!);
   });
 
-  it("B2 D6: a long run goes on in new executions with the version that it has now", async () => {
+  it("B2 B9: a long run goes on in new executions with the version that it has now", async () => {
     const chain = (length: number, text: string): string =>
       `let before = task("t0", () => 0);
        for (let i = 1; i < ${length}; i++) before = task("t" + i, { after: [before] }, () => ${text});`;
