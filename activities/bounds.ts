@@ -10,7 +10,8 @@ export interface Bounds {
   readonly tryBy: number | null;
 }
 
-export function boundsOf({ executionTimeoutMs, resumed, waitBy }: RunTaskInput): Bounds {
+/** As its body begins. `waitBy`: when its sensor's time-out is over. */
+export function boundsOf({ executionTimeoutMs, resumed }: RunTaskInput, waitBy: number | undefined): Bounds {
   const at = Date.now();
   const begun = executionTimeoutMs === null ? null : at + executionTimeoutMs;
   const tryBy = resumed?.by === undefined ? begun : resumed.by;

@@ -4,7 +4,7 @@ import { Terminal } from "../core/errors.ts";
 import type { Deferral } from "../core/waits.ts";
 import type { Db } from "../db/connection.ts";
 import type { TryKey } from "../db/runs.ts";
-import { beginWaits, eventTries, resumedBy, type NewWait } from "../db/waits.ts";
+import { beginWaits, endedBefore, eventTries, resumedBy, type NewWait } from "../db/waits.ts";
 import type { Versions } from "../db/versions.ts";
 import type { WaitAddresses } from "../platform/wait-address.ts";
 import type { RunTaskInput } from "./types.ts";
@@ -26,7 +26,7 @@ export async function beginWait(
   key: TryKey,
   input: RunTaskInput,
   deferral: Deferral,
-  tryBy: number | null,
+  { tryBy, waitBy }: { readonly tryBy: number | null; readonly waitBy: number | undefined },
 ): Promise<void> {
   const base = {
     ...key,
@@ -35,7 +35,7 @@ export async function beginWait(
   };
   const wait: NewWait =
     deferral.on === "poke"
-      ? await sensorWait(versions, base, input)
+      ? await sensorWait(versions, base, input, waitBy)
       : { ...base, ...ownOf(deferral), resumes: true, spec: {}, state_text: jsonOf(deferral.state) };
   if (await beginWaits(pool, [wait])) wantTelling();
 }
@@ -54,6 +54,7 @@ async function sensorWait(
   versions: Versions,
   base: Omit<NewWait, "kind" | "resumes" | "spec">,
   input: RunTaskInput,
+  waitBy: number | undefined,
 ): Promise<NewWait> {
   const { waits, plan } = await versions.load(input.info.version);
   const sensor = waits.get(input.taskId);
@@ -67,8 +68,18 @@ async function sensorWait(
     spec: { refs: input.inputs, ...(input.asked !== undefined && { asked: input.asked }) },
     every_ms: sensor.everyMs,
     next_in_ms: sensor.everyMs,
-    ...(input.waitBy !== undefined && { expires_at: isoOf(input.waitBy) }),
+    ...(waitBy !== undefined && { expires_at: isoOf(waitBy) }),
   };
+}
+
+/** When a sensor's time-out is over, epoch ms: it counts from its first check. Undefined: never. */
+export async function waitByOf(
+  { versions }: DeferringDeps,
+  { info, taskId, waitBy }: RunTaskInput,
+): Promise<number | undefined> {
+  if (waitBy !== undefined) return waitBy;
+  const wait = (await versions.load(info.version)).waits.get(taskId);
+  return wait?.kind === "sensor" && wait.timeoutMs !== null ? Date.now() + wait.timeoutMs : undefined;
 }
 
 /** What a body is told beside the run's facts: what ended its wait, and where waits are ended. */
@@ -78,8 +89,12 @@ export async function resumedWith(
   input: RunTaskInput,
 ): Promise<Pick<BodyContext, "resumed" | "waitUrls">> {
   const waitUrls = await urlsOf(deps, key, input);
-  if (input.resumed === undefined) return { waitUrls };
-  const row = await resumedBy(deps.pool, { ...key, try: input.resumed.try, wait: input.resumed.wait });
+  if (input.resumed === undefined && input.afterLost !== true) return { waitUrls };
+  const row =
+    input.resumed === undefined
+      ? await endedBefore(deps.pool, key)
+      : await resumedBy(deps.pool, { ...key, try: input.resumed.try, wait: input.resumed.wait });
+  if (row === null && input.resumed === undefined) return { waitUrls };
   const resumed = { payload: parsed(row?.payload), state: parsed(row?.state) };
   return { resumed, waitUrls };
 }

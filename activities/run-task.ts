@@ -6,7 +6,7 @@ import type { LogKey, LogStore } from "../platform/logs/store.ts";
 import { runBody } from "./body-run.ts";
 import { boundsOf, byItsWait } from "./bounds.ts";
 import type { Confs } from "./confs.ts";
-import { beginWait, resumedWith, type DeferringDeps } from "./deferring.ts";
+import { beginWait, resumedWith, waitByOf, type DeferringDeps } from "./deferring.ts";
 import type { LargeValues } from "./large-values.ts";
 import { nextTasks } from "./next-tasks.ts";
 import { untilThere } from "./patience.ts";
@@ -46,7 +46,6 @@ export function createTaskActivities(deps: TaskActivitiesDeps): TaskActivities {
       const cancellationSignal = watched.signal;
       const logKey = logKeyOf(input.info, input);
       let logged = false;
-      const bounds = boundsOf(input);
       try {
         const started = deps.records.started({
           ...key,
@@ -63,6 +62,8 @@ export function createTaskActivities(deps: TaskActivitiesDeps): TaskActivities {
           await untilThere(cancellationSignal, call);
         const conf = input.info.conf ?? (await there(async () => await deps.confs.of(input.info.run)));
         const more = await there(async () => await resumedWith(deps, key, input));
+        const waitBy = await there(async () => await waitByOf(deps, input));
+        const bounds = boundsOf(input, waitBy);
         const ended = await runBody(
           deps,
           {
@@ -82,7 +83,7 @@ export function createTaskActivities(deps: TaskActivitiesDeps): TaskActivities {
           },
         );
         const { stored } = ended;
-        const outcome = byItsWait(ended.outcome, input.waitBy);
+        const outcome = byItsWait(ended.outcome, waitBy);
         // A silent success leaves no log: the record says it all, and a file per try is dear.
         if (logged || (outcome.kind !== "success" && outcome.kind !== "deferred"))
           deps.logs.append(logKey, [closingLine(outcome)]);
@@ -93,7 +94,7 @@ export function createTaskActivities(deps: TaskActivitiesDeps): TaskActivities {
         }
         if (outcome.kind === "deferred") {
           await started;
-          await there(async () => await beginWait(deps, key, input, outcome.deferral, bounds.tryBy));
+          await there(async () => await beginWait(deps, key, input, outcome.deferral, { ...bounds, waitBy }));
         }
         const next = outcome.kind === "success" ? await nextOf(deps.versions, input) : [];
         const row = {
@@ -104,10 +105,9 @@ export function createTaskActivities(deps: TaskActivitiesDeps): TaskActivities {
           output: large ? null : outputOf(outcome),
         };
         const [granted] = await Promise.all([deps.records.ended(row, next), deps.logs.close(logKey)]);
-        return {
-          outcome: large && outcome.kind === "success" ? { ...outcome, output: null } : outcome,
-          granted,
-        };
+        const told = large && outcome.kind === "success" ? { ...outcome, output: null } : outcome;
+        const isFirst = waitBy !== undefined && input.waitBy === undefined;
+        return { outcome: isFirst ? { ...told, waitBy } : told, granted };
       } finally {
         watched.end();
         stopBeating();

@@ -119,8 +119,10 @@ export interface RunTaskInput {
   readonly asked?: AskedOfOutput;
   readonly executionTimeoutMs: number | null;
   readonly isolation: "shared" | "own";
-  /** Of a sensor: when its time-out is over, epoch ms. */
+  /** Of a sensor: when its time-out is over, epoch ms; left out: it counts from this try's body. */
   readonly waitBy?: number;
+  /** The worker of the try before was lost: what that one waited for may have come, and nobody knows. */
+  readonly afterLost?: true;
   /**
    * It goes on after that wait: its own, or one of a try before whose worker was lost. `by`: until its execution time-out,
    * epoch ms; left out: it has all of it.

@@ -1,6 +1,7 @@
 /** Cells of a run: one for each task, and one for each instance of a mapped task. Pure. */
 import { COUNTED_AS, type CountKey, type UpstreamCounts } from "./rules.ts";
 import { TASK_DONE, type TaskState } from "./states.ts";
+import type { WaitEnd } from "./waits.ts";
 
 /** What becomes of a try that was asked to stop by hand, once its body has ended. */
 export type AfterStop = "clear" | "success" | "failed" | "skipped";
@@ -21,6 +22,10 @@ export interface RunCell {
   readonly held?: true;
   /** Of a sensor: when its time-out is over, epoch ms; kept over its tries (P6). */
   readonly waitBy?: number;
+  /** `waitBy` counts from its first check; else from when that had its slot, as long as nothing is heard of it. */
+  readonly waitBegun?: true;
+  /** A wait that its latest try is about to begin has ended already: of which number, and how. */
+  readonly early?: { readonly wait: number; readonly end: WaitEnd };
   /** How many waits the latest try has begun. */
   readonly waits?: number;
   /** Its wait number `waits` has ended, and the body goes on; `by`: until then, epoch ms. */

@@ -216,9 +216,11 @@ export class Draft {
       held: _,
       afterStop: __,
       waitBy: _by,
+      waitBegun: _begun,
       waits: _waits,
       resume: _resume,
       resumeOf: _of,
+      early: _early,
       ...cell
     } = this.cell(at);
     this.cells.set(at.task, at.index, { ...cell, state });
@@ -246,7 +248,7 @@ export class Draft {
   }
 
   failed(at: At, state: "failed" | "timed_out" | "lost", outcome: TryOutcome, error: BodyError): void {
-    const { waits: _, resume: __, resumeOf: ___, ...cell } = this.cell(at);
+    const { waits: _, resume: __, resumeOf: ___, early: ____, ...cell } = this.cell(at);
     const policy = this.plan.tasks[at.task]!;
     const next = afterFailure(policy, cell.retries, error, fraction(`${policy.id} ${at.index} ${cell.try}`));
     if (this.isEnding(at) || next.kind === "fail") {
@@ -265,7 +267,7 @@ export class Draft {
       this.settle(at, this.endState, ended);
       return;
     }
-    const { waits, resume, ...cell } = this.cell(at);
+    const { waits, resume, early: _, ...cell } = this.cell(at);
     // What was waited for has come: nobody would send it again.
     const isResumed = waits !== undefined && resume !== undefined;
     const resumeOf = isResumed ? { resumeOf: { try: cell.try, wait: waits } } : {};

@@ -40,7 +40,10 @@ export interface Ending {
 }
 
 /** What can end a try: the body's own outcome, or the loss of its worker. */
-export type TryOutcome = BodyOutcome | { readonly kind: "lost"; readonly error: BodyError };
+export type TryOutcome = (BodyOutcome | { readonly kind: "lost"; readonly error: BodyError }) & {
+  /** Of a sensor's first check: when the sensor's time-out is over, epoch ms. */
+  readonly waitBy?: number;
+};
 
 /** A cell: a task's position and an instance's index, or -1. */
 export interface At {

@@ -7,7 +7,7 @@ import { clear, mark, stopped } from "./commands.ts";
 import { Draft } from "./draft.ts";
 import { mapOut } from "./map-out.ts";
 import type { RunPlan } from "./plan.ts";
-import { deferred, expired, WAIT_TIMEOUT, woken } from "./waking.ts";
+import { deferred, expired, timed, WAIT_TIMEOUT, woken } from "./waking.ts";
 import type { At, AtTry, Effect, RunEvent, RunProgress, TryOutcome } from "./progress.ts";
 
 /** A worker lost this many times in a row under one task is taken as the task's own failure, which its retries are for. */
@@ -60,6 +60,7 @@ const HANDLERS: { readonly [K in RunEvent["kind"]]: Handler<K> } = {
   ended: (draft, at) => {
     // A late result of an old try is refused (K36): it is not the try this cell is at.
     if (!draft.isAt(at, "running")) return;
+    timed(draft, at, at.outcome);
     const { afterStop } = draft.cell(at);
     if (afterStop === undefined) END[at.outcome.kind](draft, at, at.outcome as never);
     else stopped(draft, at, afterStop, at.outcome);

@@ -11,22 +11,33 @@ export function deferred(draft: Draft, at: At): void {
     draft.settle(at, draft.endState, abandoned("the run was ended"));
     return;
   }
-  const { resume: _, resumeOf: __, ...cell } = draft.cell(at);
-  draft.cells.set(at.task, at.index, {
-    ...cell,
-    state: "deferred",
-    lost: 0,
-    waits: (cell.waits ?? 0) + 1,
-  });
+  const { resume: _, resumeOf: __, early, ...cell } = draft.cell(at);
+  const waits = (cell.waits ?? 0) + 1;
+  draft.cells.set(at.task, at.index, { ...cell, state: "deferred", lost: 0, waits });
   draft.record(at, "deferred", null);
   if (at.index >= 0) draft.release(at.task);
+  if (early?.wait === waits) WAKE[early.end.kind](draft, at, early.end as never);
 }
 
 export function woken(draft: Draft, event: Extract<RunEvent, { kind: "woken" }>): void {
-  if (!draft.isAt(event, "deferred")) return;
-  const { waits, resume } = draft.cell(event);
-  if (waits !== event.wait || resume !== undefined) return;
-  WAKE[event.end.kind](draft, event, event.end as never);
+  const cell = draft.cells.find(event.task, event.index);
+  if (cell?.try !== event.try) return;
+  const { state, waits = 0, resume } = cell;
+  if (state === "deferred" && waits === event.wait && resume === undefined)
+    WAKE[event.end.kind](draft, event, event.end as never);
+  // The worker has written the wait down, and Temporal has not said yet that the try waits.
+  else if (state === "running" && waits + 1 === event.wait)
+    draft.cells.set(event.task, event.index, { ...cell, early: { wait: event.wait, end: event.end } });
+}
+
+/** What a try's end tells of its sensor's time-out, or leaves as it was taken (P6). */
+export function timed(draft: Draft, at: At, outcome: TryOutcome): void {
+  const cell = draft.cell(at);
+  if (cell.waitBy === undefined || cell.waitBegun === true) return;
+  // One that was lost may have begun.
+  if (outcome.waitBy === undefined && outcome.kind !== "lost") return;
+  const waitBy = outcome.waitBy ?? cell.waitBy;
+  draft.cells.set(at.task, at.index, { ...cell, waitBy, waitBegun: true });
 }
 
 type Wake<K extends WaitEnd["kind"]> = (draft: Draft, at: At, end: Extract<WaitEnd, { kind: K }>) => void;

@@ -198,6 +198,17 @@ export async function resumedBy(db: Db, key: WaitKey): Promise<ResumedRow | null
   return rows[0] ?? null;
 }
 
+/** What ended the last wait of the try before, whose worker was lost before its run heard that it waits; null: nothing has. */
+export async function endedBefore(db: Db, key: TryKey): Promise<ResumedRow | null> {
+  const { rows } = await db.query<ResumedRow>(
+    `select payload::text as payload, state::text as state from app.wait
+     where run = $1 and task_id = $2 and map_index = $3 and try = $4 - 1 and resumes and ended_as = 'success'
+     order by wait desc limit 1`,
+    [key.run, key.task_id, key.map_index, key.try],
+  );
+  return rows[0] ?? null;
+}
+
 export type EventAnswer = "ended" | "already_ended" | "too_late" | "no_run";
 
 export interface EventEnding {

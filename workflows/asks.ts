@@ -44,9 +44,11 @@ function cellsIn(progress: RunProgress, wanted: TaskState): AtTry[] {
 /** Of a try: how long its sensor may wait, and after which wait it goes on. */
 export function goingOn(progress: RunProgress, { task, index }: StartEffect): Omit<Given, "inputs"> {
   const { own, instances } = progress.tasks[task]!;
-  const { try: number, waitBy, waits, resume, resumeOf } = index < 0 ? own : instances![index]!;
+  const cell = index < 0 ? own : instances![index]!;
+  const { try: number, lost, waitBy, waitBegun, waits, resume, resumeOf } = cell;
   return {
-    ...(waitBy !== undefined && { waitBy }),
+    ...(waitBegun === true && waitBy !== undefined && { waitBy }),
+    ...(lost > 0 && { afterLost: true as const }),
     ...(resumeOf !== undefined && { resumed: resumeOf }),
     ...(resume !== undefined &&
       waits !== undefined && { resumed: { try: number, wait: waits, by: resume.by } }),

@@ -12,7 +12,7 @@ const LONGEST_TRY_MS = 365 * 24 * 3_600_000;
 const { runTask } = proxyActivities<TaskActivities>({ startToCloseTimeout: LONGEST_TRY_MS });
 
 /** What a try is given as its run stands: where its inputs come from, and how it goes on. */
-export type Given = Pick<RunTaskInput, "inputs" | "waitBy" | "resumed">;
+export type Given = Pick<RunTaskInput, "inputs" | "waitBy" | "resumed" | "afterLost">;
 
 /** What is the same for all tries of a task. */
 export interface TryTask extends Pick<

@@ -156,8 +156,9 @@ begin
       where k.dag_id = d.spec ->> 'dag_id' and k.logical_at = (d.spec ->> 'logical_at')::timestamptz and k.fork = 0
     ) o on true
     left join lateral (
-      -- Of a mapped task: the worst of its instances, none of which is still to end.
-      select case when bool_or(x.state not in ('success', 'skipped', 'failed', 'upstream_failed', 'cancelled')) then null
+      -- Of a mapped task: the worst of its instances, once the run is over: those that have not begun have no cell.
+      select case when bool_or(x.map_index >= 0) and o.state not in ('success', 'failed', 'cancelled') then null
+                  when bool_or(x.state not in ('success', 'skipped', 'failed', 'upstream_failed', 'cancelled')) then null
                   else (array_agg(x.state order by array_position(array['failed', 'upstream_failed', 'cancelled', 'success', 'skipped'], x.state)))[1] end as state
       from app.cell x
       where x.run = o.run and x.task_id = d.spec ->> 'task_id' and x.state <> 'removed'
