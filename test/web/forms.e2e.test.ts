@@ -30,7 +30,7 @@ describe.skipIf(whyNoBrowser() !== null)("trigger form, pools and files", () => 
     await expectClean(desk.page);
     await send().click();
     // What is missing is said only now, and the first wrong field has the focus.
-    await field("customer").getByText("Needed: this DAG").waitFor();
+    await field("customer").getByText("Needed: there is no default").waitFor();
     const focused = "document.activeElement?.closest('[data-field]')?.getAttribute('data-field')";
     await expect.poll(() => desk.page.evaluate(focused)).toBe("days");
     await dialog().getByLabel("days").fill("3");

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { paramErrors } from "../../core/params.ts";
 import { fieldsOf, type Field } from "../../web/src/trigger/fields.ts";
 import { rulesInWords } from "../../web/src/trigger/rule-words.ts";
+import { payloadShape } from "../../web/src/trigger/shapes.ts";
 import {
   confAsTyped,
   errorsByField,
@@ -92,7 +93,7 @@ describe("A12: what is typed, as values", () => {
     [z.string().min(3), "ab", "! Too short: at least 3 characters, it has 2"],
     [z.string().regex(/^C\d{4}$/), "C12", "! Does not match ^C\\d{4}$"],
     [z.string(), " kept as it is ", " kept as it is "],
-    [z.string(), "", "! Needed: this DAG has no default for it"],
+    [z.string(), "", "! Needed: there is no default for it"],
     [z.string().optional(), "", undefined],
     [z.string().default("x"), "", ""],
     [z.int().default(7), "", undefined],
@@ -140,6 +141,31 @@ describe("A12: what is typed, as values", () => {
     expect(refused.kind === "wrong" ? [...refused.messages.keys()] : []).toEqual(["n", "s", "d", "l", "e"]);
     // Nothing that was typed is lost on the way to JSON.
     expect(confAsTyped(fields, bad, "UTC")).toEqual({ n: "9", s: "x", d: "soon", l: "[1" });
+  });
+
+  test("A6: what a wait is ended with may be any JSON; a schema of one value is one field, there and back", () => {
+    expect(payloadShape(null)).toMatchObject({ fields: null });
+    expect(payloadShape(schemaOf(z.array(z.int()))).fields).toBeNull();
+    expect(["", "[1]", "null"].map((text) => payloadShape(null).parse(text))).toEqual([
+      { kind: "value", value: null },
+      { kind: "value", value: [1] },
+      { kind: "value", value: null },
+    ]);
+    expect(payloadShape(null).parse("yes")).toMatchObject({ kind: "wrong" });
+    const one = payloadShape(schemaOf(z.enum(["go", "no go"])));
+    expect(one.fields).toMatchObject([{ name: "payload", kind: "choice", needed: true }]);
+    expect(one.sentOf({ payload: "go" })).toBe("go");
+    expect(one.valuesOf("go")).toEqual({ payload: "go" });
+    expect(errorsByField(one.fields!, [{ path: one.pathOf(""), message: "no" }])).toEqual({
+      byField: new Map([["payload", "no"]]),
+      rest: [],
+    });
+    const many = payloadShape(schemaOf(z.object({ by: z.string() })));
+    expect([many.valuesOf({ by: "ada" }), many.valuesOf(7), many.sentOf({ by: "ada" })]).toEqual([
+      { by: "ada" },
+      null,
+      { by: "ada" },
+    ]);
   });
 
   test("what the API says of a part stands at its field", () => {

@@ -1,39 +1,46 @@
-import type { ConfDraft } from "./use-conf.ts";
 import { Choice } from "../ui/choice.tsx";
 import { FieldInput } from "./field-input.tsx";
+import type { Draft } from "./use-draft.ts";
 
-interface Props {
-  readonly draft: ConfDraft;
-  /** All that is wrong is said once someone tried to trigger; before, only of what was touched. */
+/** What is asked for is called: over its fields, over its JSON, and what may stand there. */
+interface Words {
+  readonly fields: string;
+  readonly json: string;
+  readonly anyJson: string;
+  readonly fittingJson: string;
+}
+
+export interface FieldsProps {
+  readonly draft: Draft;
+  /** All that is wrong is said once someone tried to send it; before, only of what was touched. */
   readonly strict: boolean;
   readonly touched: ReadonlySet<string>;
   /** What the API said, by field. */
   readonly answered: ReadonlyMap<string, string>;
   readonly onTouch: (name: string) => void;
+  readonly words: Words;
 }
 
-export function ConfFields({ draft, strict, touched, answered, onTouch }: Props) {
-  const { fields, mode } = draft;
+export function DraftFields({ draft, strict, touched, answered, onTouch, words }: FieldsProps) {
+  const { shape, mode } = draft;
   return (
     <>
-      {fields !== null && (
+      {shape.fields !== null && (
         <div className="conf-head">
-          <h3>Params</h3>
+          <h3>{words.fields}</h3>
           <Choice
-            label="How to give the params"
+            label={`How to give the ${words.fields.toLowerCase()}`}
             values={["form", "json"] as const}
             chosen={mode}
             onChoose={(one) => draft.setMode(one)}
-            refusal={(one) =>
-              one === "form" && mode === "json" && draft.message !== null ? "The JSON has an error" : null
-            }
+            refusal={(one) => (one === "form" && mode === "json" ? draft.whyNoForm : null)}
           >
             {(one) => (one === "form" ? "Form" : "JSON")}
           </Choice>
         </div>
       )}
-      {mode === "form" && fields !== null ? (
-        fields.map((field) => (
+      {mode === "form" && shape.fields !== null ? (
+        shape.fields.map((field) => (
           <FieldInput
             key={field.name}
             field={field}
@@ -50,22 +57,28 @@ export function ConfFields({ draft, strict, touched, answered, onTouch }: Props)
           />
         ))
       ) : (
-        <JsonField draft={draft} />
+        <JsonField draft={draft} words={words} />
       )}
     </>
   );
 }
 
-function JsonField({ draft: { text, message, setText, fields } }: { readonly draft: ConfDraft }) {
+function JsonField({
+  draft: { text, message, setText, shape },
+  words,
+}: {
+  readonly draft: Draft;
+  readonly words: Words;
+}) {
   return (
     <label>
-      Conf
+      {words.json}
       <textarea
         className="field"
         spellCheck={false}
         placeholder="{}"
         value={text}
-        rows={fields === null ? 5 : 10}
+        rows={shape.fields === null ? 5 : 10}
         aria-invalid={message !== null}
         onChange={(event) => setText(event.target.value)}
       />
@@ -74,11 +87,7 @@ function JsonField({ draft: { text, message, setText, fields } }: { readonly dra
           {message}
         </span>
       ) : (
-        <span className="help">
-          {fields === null
-            ? "A JSON object the tasks read as their conf; empty for none"
-            : "A JSON object that fits the DAG's params; what is left out takes its default"}
-        </span>
+        <span className="help">{shape.fields === null ? words.anyJson : words.fittingJson}</span>
       )}
     </label>
   );

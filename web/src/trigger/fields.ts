@@ -1,4 +1,4 @@
-/** A DAG's params, JSON Schema, as fields of a form. What a field cannot show is a field for JSON. Pure. */
+/** JSON Schema, of a DAG's params or of what a wait is ended with, as fields of a form. What a field cannot show is a field for JSON. Pure. */
 import { type JsonSchema, propertyNames } from "../../../core/params.ts";
 
 type FieldKind = "text" | "number" | "boolean" | "choice" | "date" | "date-time" | "json";
@@ -8,7 +8,7 @@ export interface Field {
   readonly title: string;
   readonly description: string;
   readonly kind: FieldKind;
-  /** A run cannot go without it, and the schema has no default. */
+  /** It cannot go without it, and the schema has no default. */
   readonly needed: boolean;
   readonly nullable: boolean;
   /** undefined: none. */
@@ -28,6 +28,12 @@ export function fieldsOf(schema: JsonSchema): Field[] | null {
   return propertyNames(root).map((name) =>
     fieldOf(name, follow(schema, properties[name]), required.includes(name), schema),
   );
+}
+
+/** What a schema of anything else asks for, as one field; null: JSON is all that can be offered. */
+export function wholeFieldOf(schema: JsonSchema): Field | null {
+  const field = fieldOf("payload", follow(schema, schema), true, schema);
+  return field.kind === "json" ? null : field;
 }
 
 function fieldOf(name: string, own: JsonSchema, required: boolean, root: JsonSchema): Field {

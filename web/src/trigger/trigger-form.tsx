@@ -1,14 +1,15 @@
-import { useEffect, useRef, useState, type FormEvent, type KeyboardEvent } from "react";
+import { useState } from "react";
 import type { DagDetail } from "../../../api/contracts.ts";
-import { newKey } from "../../../remote/http.ts";
 import { ApiError } from "../../../remote/index.ts";
 import { useTrigger } from "../api/changes.ts";
 import { formatInstant, formatOffset, parseTyped } from "../time/format.ts";
 import { useZone } from "../time/zone.tsx";
 import { Dialog, DialogFoot } from "../ui/dialog.tsx";
-import { ConfFields } from "./conf-fields.tsx";
-import { useConf } from "./use-conf.ts";
-import { errorsByField } from "./values.ts";
+import { DraftFields } from "./draft-fields.tsx";
+import { Refusal } from "./refusal.tsx";
+import { confShape } from "./shapes.ts";
+import { useDraft } from "./use-draft.ts";
+import { useDraftForm } from "./use-draft-form.ts";
 import "./trigger.css";
 
 export interface TriggerProps {
@@ -17,69 +18,44 @@ export interface TriggerProps {
   readonly onOpenRun: (runId: string) => void;
 }
 
+const WORDS = {
+  fields: "Params",
+  json: "Conf",
+  anyJson: "A JSON object the tasks read as their conf; empty for none",
+  fittingJson: "A JSON object that fits the DAG's params; what is left out takes its default",
+};
+
 export function TriggerForm({ dag, onClose, onOpenRun }: TriggerProps) {
   const { zone } = useZone();
   const [date, setDate] = useState("");
   // The params of the moment the dialog opened: a new version must not wipe what was typed.
-  const [params] = useState(dag.graph?.params ?? null);
-  const draft = useConf(params);
-  const [strict, setStrict] = useState(false);
-  const [touched, setTouched] = useState<ReadonlySet<string>>(new Set());
-  // One wish, one key: pressing the button again after a lost answer makes no second run.
-  const [wish, setWish] = useState({ text: "", key: newKey() });
+  const [shape] = useState(() => confShape(dag.graph?.params ?? null));
+  const draft = useDraft(shape);
   const trigger = useTrigger();
-  const form = useRef<HTMLFormElement>(null);
   const when = date.trim() === "" ? null : parseTyped(date, zone);
-  // In the form all that is missing is said when someone presses the button.
-  const ready = (draft.mode === "form" || draft.conf !== null) && (when === null || when.kind === "instant");
-  const { byField, rest } = errorsByField(draft.fields ?? [], paramErrorsOf(trigger.error));
-
-  const focusField = (name: string | undefined): void =>
-    form.current
-      ?.querySelector<HTMLElement>(
-        `[data-field=${JSON.stringify(name ?? "")}] :is(input, select, textarea):enabled`,
-      )
-      ?.focus();
-
-  // The first field that the API refused; once for each answer.
-  const refused = draft.fields?.find((field) => byField.has(field.name))?.name;
-  useEffect(() => {
-    if (trigger.error !== null) focusField(refused);
-  }, [trigger.error]);
-
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    if (when !== null && when.kind !== "instant") return;
-    if (draft.conf === null) {
-      setStrict(true);
-      focusField(draft.fields?.find((field) => draft.messages.has(field.name))?.name);
-      return;
-    }
-    const text = JSON.stringify([when?.at ?? null, draft.conf]);
-    const key = wish.text === text || wish.text === "" ? wish.key : newKey();
-    setWish({ text, key });
-    setTouched(new Set());
-    trigger.mutate(
-      {
-        dagId: dag.dagId,
-        conf: draft.conf,
-        idempotencyKey: key,
-        ...(when !== null && { logicalDate: new Date(when.at).toISOString() }),
-      },
-      { onSuccess: (run) => onOpenRun(run.runId) },
-    );
-  };
-
-  // From a text of several lines too, where Enter alone begins a new one.
-  const onKey = (event: KeyboardEvent): void => {
-    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
-    event.preventDefault();
-    if (ready && !trigger.isPending) form.current?.requestSubmit();
-  };
+  const errors = paramErrorsOf(trigger.error);
+  const { form, fields, canSend, inFields, rest } = useDraftForm({
+    draft,
+    error: trigger.error,
+    errors,
+    beside: when?.kind === "instant" ? when.at : null,
+    blocked: when !== null && when.kind !== "instant",
+    pending: trigger.isPending,
+    send: (conf, idempotencyKey) =>
+      trigger.mutate(
+        {
+          dagId: dag.dagId,
+          conf: conf as Readonly<Record<string, unknown>>,
+          idempotencyKey,
+          ...(when?.kind === "instant" && { logicalDate: new Date(when.at).toISOString() }),
+        },
+        { onSuccess: (run) => onOpenRun(run.runId) },
+      ),
+  });
 
   return (
     <Dialog title={`Trigger ${dag.dagId}`} onClose={onClose}>
-      <form ref={form} className="form" onSubmit={submit} onKeyDown={onKey} noValidate>
+      <form {...form} className="form" noValidate>
         <label>
           Logical date
           <input
@@ -93,33 +69,22 @@ export function TriggerForm({ dag, onClose, onOpenRun }: TriggerProps) {
             onChange={(event) => {
               setDate(event.target.value);
               // What was refused is another wish; what is wrong with the params stays at its fields.
-              if (paramErrorsOf(trigger.error).length === 0) trigger.reset();
+              if (errors.length === 0) trigger.reset();
             }}
           />
           <DateHelp when={when} zone={zone} />
         </label>
-        <ConfFields
-          draft={draft}
-          strict={strict}
-          touched={touched}
-          answered={new Map([...byField].filter(([name]) => !touched.has(name)))}
-          onTouch={(name) => setTouched((all) => new Set(all).add(name))}
-        />
+        <DraftFields {...fields} words={WORDS} />
         {dag.paused && (
           <p className="help">The DAG is paused; a run triggered by hand starts all the same.</p>
         )}
         {trigger.error !== null && (
-          <TriggerError
-            error={trigger.error}
-            inFields={draft.mode === "form" && byField.size > 0}
-            rest={rest}
-            onOpenRun={onOpenRun}
-          />
+          <TriggerError error={trigger.error} inFields={inFields} rest={rest} onOpenRun={onOpenRun} />
         )}
         <DialogFoot
           word={trigger.isPending ? "Triggering …" : "Trigger"}
           onClose={onClose}
-          disabled={!ready || trigger.isPending}
+          disabled={!canSend}
         />
       </form>
     </Dialog>
@@ -159,29 +124,18 @@ function TriggerError({
   onOpenRun,
 }: {
   readonly error: Error;
-  /** The fields say it already. */
   readonly inFields: boolean;
   readonly rest: readonly string[];
   readonly onOpenRun: (runId: string) => void;
 }) {
   const existing = error instanceof ApiError && error.is("run_exists") ? error.details.runId : undefined;
   return (
-    <div className="error-block" role="alert">
-      {inFields ? (
-        <>
-          <p>Not triggered: see the marked {rest.length > 0 ? "fields, and:" : "fields."}</p>
-          {rest.map((text) => (
-            <p key={text}>{text}</p>
-          ))}
-        </>
-      ) : (
-        <p>{error.message}</p>
-      )}
+    <Refusal said="Not triggered" error={error} inFields={inFields} rest={rest}>
       {existing !== undefined && (
         <button type="button" className="as-link link" onClick={() => onOpenRun(existing)}>
           Open the run {existing}
         </button>
       )}
-    </div>
+    </Refusal>
   );
 }

@@ -1,31 +1,32 @@
-/** The conf of a run to be triggered: by the fields of the DAG's params, or as JSON. */
+/** What is to be sent: by the fields of its schema, or as JSON. */
 import { useMemo, useState } from "react";
 import { useZone } from "../time/zone.tsx";
-import { parseConf } from "./conf.ts";
 import { isPlainSwitch } from "./field-input.tsx";
-import { fieldsOf, type Field } from "./fields.ts";
+import type { Field } from "./fields.ts";
+import type { Shape } from "./shapes.ts";
 import { confAsTyped, readForm, typedOf, type Typed } from "./values.ts";
 
-export interface ConfDraft {
-  /** null: the DAG has no params, or none that a form could show. */
-  readonly fields: readonly Field[] | null;
+export interface Draft {
+  readonly shape: Shape;
   readonly mode: "form" | "json";
   readonly typed: Readonly<Record<string, Typed>>;
   readonly text: string;
   /** What would be sent; null: something is wrong. */
-  readonly conf: Readonly<Record<string, unknown>> | null;
+  readonly ready: { readonly value: unknown } | null;
   /** By field, in the form. */
   readonly messages: ReadonlyMap<string, string>;
   /** Of the JSON. */
   readonly message: string | null;
+  /** Why the JSON cannot be shown by fields; null: it can. */
+  readonly whyNoForm: string | null;
   readonly setField: (name: string, typed: Typed) => void;
   readonly setText: (text: string) => void;
   readonly setMode: (mode: "form" | "json") => void;
 }
 
-export function useConf(params: Readonly<Record<string, unknown>> | null): ConfDraft {
+export function useDraft(shape: Shape): Draft {
   const { zone } = useZone();
-  const fields = useMemo(() => (params === null ? null : fieldsOf(params)), [params]);
+  const { fields, parse, valuesOf, sentOf } = shape;
   const [mode, setMode] = useState<"form" | "json">(fields === null ? "json" : "form");
   const [typed, setTyped] = useState(() => initialOf(fields ?? [], zone));
   const [text, setText] = useState("");
@@ -33,43 +34,49 @@ export function useConf(params: Readonly<Record<string, unknown>> | null): ConfD
   const [extra, setExtra] = useState<Readonly<Record<string, unknown>>>({});
 
   const form = useMemo(() => readForm(fields ?? [], typed, zone), [fields, typed, zone]);
-  const json = useMemo(() => parseConf(text), [text]);
+  const json = useMemo(() => parse(text), [parse, text]);
   const inForm = mode === "form" && fields !== null;
+  const inFields = json.kind === "value" ? valuesOf(json.value) : null;
 
   return {
-    fields,
+    shape,
     mode: inForm ? "form" : "json",
     typed,
     text,
-    conf: inForm
+    ready: inForm
       ? form.kind === "conf"
-        ? { ...extra, ...form.conf }
+        ? { value: sentOf({ ...extra, ...form.conf }) }
         : null
-      : json.kind === "conf"
-        ? json.conf
+      : json.kind === "value"
+        ? { value: json.value }
         : null,
     messages: form.kind === "wrong" ? form.messages : NONE,
     message: json.kind === "wrong" ? json.message : null,
+    whyNoForm:
+      json.kind === "wrong"
+        ? "The JSON has an error"
+        : inFields === null
+          ? "The JSON is not an object"
+          : null,
     setField: (name, one) => setTyped((all) => ({ ...all, [name]: one })),
     setText,
     setMode: (next) => {
       if (fields === null || next === mode) return;
       if (next === "json")
-        setText(JSON.stringify({ ...extra, ...confAsTyped(fields, typed, zone) }, null, 2));
-      else if (json.kind === "conf") {
-        const { conf } = json;
+        setText(JSON.stringify(sentOf({ ...extra, ...confAsTyped(fields, typed, zone) }), null, 2));
+      else if (inFields !== null) {
         const names = new Set(fields.map((field) => field.name));
         setTyped(
           Object.fromEntries(
             fields.map((field) => [
               field.name,
-              Object.hasOwn(conf, field.name)
-                ? typedOf(field, conf[field.name], zone)
+              Object.hasOwn(inFields, field.name)
+                ? typedOf(field, inFields[field.name], zone)
                 : { text: "", isNull: false },
             ]),
           ),
         );
-        setExtra(Object.fromEntries(Object.entries(conf).filter(([name]) => !names.has(name))));
+        setExtra(Object.fromEntries(Object.entries(inFields).filter(([name]) => !names.has(name))));
       } else return;
       setMode(next);
     },

@@ -42,7 +42,7 @@ export function readField(field: Field, { text, isNull }: Typed, zone: string): 
 }
 
 function empty(field: Field): Value {
-  return field.needed ? wrong("Needed: this DAG has no default for it") : { kind: "absent" };
+  return field.needed ? wrong("Needed: there is no default for it") : { kind: "absent" };
 }
 
 const numberIn = (field: Field, key: string): number | null => {
