@@ -49,6 +49,23 @@ describe.skipIf(whyNoBrowser() !== null)("actions", () => {
     expect(desk.world.dags.get("seattle_weather")?.runs.length).toBe(31);
   });
 
+  test("a dialog gives the focus back to the button that opened it, however it is left", async () => {
+    await desk.open("/dags/seattle_weather");
+    const trigger = desk.page.getByRole("button", { name: "Trigger" }).first();
+    const focused = () => desk.page.evaluate("document.activeElement?.textContent");
+    await trigger.focus();
+    for (const leave of [
+      () => desk.page.keyboard.press("Escape"),
+      () => dialog().getByRole("button", { name: "Cancel" }).click(),
+    ]) {
+      await desk.page.keyboard.press("Enter");
+      await dialog().getByLabel("Logical date").waitFor();
+      await leave();
+      await dialog().waitFor({ state: "detached" });
+      await expect.poll(focused).toBe("Trigger");
+    }
+  });
+
   test("conf and date are checked before anything is sent", async () => {
     await desk.open("/dags/sales_daily?tz=dag");
     await desk.page.getByRole("button", { name: "Trigger" }).click();
