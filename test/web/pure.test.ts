@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { WAIT_KINDS } from "../../core/why-deferred.ts";
 import { RUN_STATES, RUN_TYPES } from "../../core/states.ts";
 import { formatLine } from "../../platform/logs/format.ts";
 import { parseLog } from "../../web/src/log/lines.ts";
@@ -86,6 +87,14 @@ describe("URL", () => {
         by: fc.constantFrom(...RUN_DATES),
         from: day,
         until: day,
+      }),
+    }),
+    fc.record({
+      page: fc.constant("waits" as const),
+      list: fc.record({
+        search: text,
+        dagId: some,
+        kind: fc.option(fc.constantFrom(...WAIT_KINDS), { nil: null }),
       }),
     }),
     fc.constant({ page: "pools" as const }),
@@ -261,8 +270,8 @@ describe("log", () => {
 
 describe("conf", () => {
   test("an object, or what is wrong and on which line", () => {
-    expect(parseConf("  ")).toEqual({ kind: "conf", conf: {} });
-    expect(parseConf('{"a": [1]}')).toEqual({ kind: "conf", conf: { a: [1] } });
+    expect(parseConf("  ")).toEqual({ kind: "value", value: {} });
+    expect(parseConf('{"a": [1]}')).toEqual({ kind: "value", value: { a: [1] } });
     expect(parseConf("[1]").kind).toBe("wrong");
     expect(parseConf("null").kind).toBe("wrong");
     expect(parseConf('{\n"a": 1,\n}')).toMatchObject({

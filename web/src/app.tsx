@@ -18,6 +18,7 @@ import { useKeys } from "./ui/use-keys.ts";
 
 // Not what most come for: these stay out of the first load.
 const FilesPage = lazy(async () => ({ default: (await import("./files/files-page.tsx")).FilesPage }));
+const WaitsPage = lazy(async () => ({ default: (await import("./waits/waits-page.tsx")).WaitsPage }));
 
 export function App() {
   const { place } = useRoute();
@@ -54,6 +55,8 @@ function Page({ place }: { readonly place: Place }) {
       return <DagPage key={place.dagId} dagId={place.dagId} view={place.view} />;
     case "runs":
       return <RunsPage list={place.list} />;
+    case "waits":
+      return <WaitsPage list={place.list} />;
     case "pools":
       return <PoolsPage />;
     case "files":
@@ -77,6 +80,8 @@ function titleOf(place: Place): string {
       return place.dagId;
     case "runs":
       return "Runs";
+    case "waits":
+      return "Waits";
     case "pools":
       return "Pools";
     case "files":

@@ -47,6 +47,7 @@ export function applyChanges(client: QueryClient, changes: Changes): void {
   }
   for (const { dagId, runId, cells } of changes.cells) {
     readSoon(client, ["run", dagId, runId]);
+    readSoon(client, ["run-waits", dagId, runId]);
     for (const cell of cells) readSoon(client, ["tries", dagId, runId, cell.taskId]);
     if (cells.some((cell) => cell.mapIndex >= 0)) readSoon(client, ["grid", dagId]);
   }

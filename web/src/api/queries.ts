@@ -152,9 +152,12 @@ export function useTries(dagId: string, runId: string, taskId: string, mapIndex:
     queryKey: ["tries", dagId, runId, taskId, mapIndex],
     queryFn: ({ signal }) =>
       api.tasks.tries({ dagId, runId, taskId, mapIndex: mapIndex ?? undefined }, { signal }),
-    // Of a task that has ended nothing more is told; but without the stream nobody would say that it began again.
-    refetchInterval: ({ state }) =>
-      state.data !== undefined && isOver(state.data) ? !isLive() && CHECK_MS : pollMs(LIVE_MS, CALM_MS),
+    // Of a task that has ended nothing more is told; but without the stream nobody would say that it began again. Of
+    // one that waits the stream does not tell its checks.
+    refetchInterval: ({ state: { data } }) =>
+      data !== undefined && isOver(data)
+        ? !isLive() && CHECK_MS
+        : pollMs(LIVE_MS, data?.state === "deferred" ? LIVE_MS : CALM_MS),
   });
 }
 

@@ -11,6 +11,7 @@ import { FoldButton } from "../ui/fold-button.tsx";
 import {
   barsOfCell,
   barsOfTries,
+  barsOfWaits,
   spanOfCells,
   type Bar,
   type GroupRow,
@@ -61,7 +62,12 @@ export function ChartRow(props: Props) {
       ) : row.cell !== null && row.cell.try > 1 ? (
         <RetriedLine {...props} row={row} picked={picked} />
       ) : (
-        <TaskLine {...props} row={row} picked={picked} bars={row.cell === null ? [] : barsOfCell(row.cell)} />
+        <TaskLine
+          {...props}
+          row={row}
+          picked={picked}
+          bars={row.cell === null ? [] : [...barsOfCell(row.cell), ...barsOfWaits(row.waits)]}
+        />
       )}
     </div>
   );
@@ -72,7 +78,9 @@ type Line<R extends Row> = Omit<Props, "row"> & { readonly row: R; readonly pick
 function RetriedLine(props: Line<TaskRow>) {
   const { row, run } = props;
   const { data } = useTries(run.dagId, run.runId, row.taskId, row.mapIndex);
-  return <TaskLine {...props} bars={barsOfTries(data?.tries ?? [], row.cell!)} />;
+  return (
+    <TaskLine {...props} bars={[...barsOfTries(data?.tries ?? [], row.cell!), ...barsOfWaits(row.waits)]} />
+  );
 }
 
 function TaskLine({
@@ -110,8 +118,8 @@ function TaskLine({
       <div className="row-bars" aria-hidden="true">
         {bars.map((bar) => (
           <span
-            key={`${bar.try} ${bar.part}`}
-            className={`bar ${bar.part}${bar.part === "ran" ? ` tone-${lookOf(bar.state).tone}` : ""}${bar.to === null ? " live" : ""}`}
+            key={`${bar.try} ${bar.part} ${bar.from}`}
+            className={`bar ${bar.part}${bar.part !== "queued" ? ` tone-${lookOf(bar.state).tone}` : ""}${bar.to === null ? " live" : ""}`}
             style={placed(bar, scale, now)}
             title={barInWords(bar, now, zone)}
             onClick={() => pick(bar.try)}
@@ -187,7 +195,10 @@ const GOING: Partial<Record<Bar["state"], string>> = {
 function barInWords(bar: Bar, now: number, zone: string): string {
   const length = formatDuration((bar.to ?? Math.max(now, bar.from)) - bar.from);
   const since = `from ${formatInstant(bar.from, zone)}`;
-  if (bar.part === "queued") return `try ${bar.try} waited ${length}, ${since}`;
+  const why = bar.why === undefined ? "" : ` (${bar.why})`;
+  if (bar.part === "queued") return `try ${bar.try} waited ${length}, ${since}${why}`;
+  if (bar.part === "deferred")
+    return `${bar.to === null ? "waits" : "waited"} without a slot ${length}, ${since}${why}`;
   const end = bar.to === null ? (GOING[bar.state] ?? "runs") : "ran";
   return `try ${bar.try} ${end} ${length}, ${since}${bar.to === null ? "" : ` (${lookOf(bar.state).word})`}`;
 }

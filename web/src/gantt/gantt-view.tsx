@@ -9,6 +9,7 @@ import type { DagView } from "../routing/route.ts";
 import { useNow } from "../time/use-now.ts";
 import { Answer } from "../ui/answer.tsx";
 import { Notice } from "../ui/notice.tsx";
+import { useRunWaits } from "../waits/queries.ts";
 import { Chart } from "./chart.tsx";
 import { rowsOf, spanOf, type Row } from "./rows.ts";
 import "./gantt.css";
@@ -32,7 +33,7 @@ export function GanttView({ dag, view }: Props) {
         <span className="gantt-key soft small" aria-hidden="true">
           <span className="bar queued" /> waits
           <span className="bar ran tone-success" /> runs
-          <span className="bar ran tone-deferred" /> is deferred
+          <span className="bar deferred tone-deferred" /> is deferred
         </span>
       </div>
       {grid.data !== undefined && runId === null ? (
@@ -60,9 +61,10 @@ function RunChart({
   const other = run.version === dag.version ? null : run.version;
   const { data: old } = useVersion(dag.dagId, other);
   const graph = (other === null ? dag.graph : old?.graph) ?? dag.graph ?? NO_GRAPH;
+  const { data: waits } = useRunWaits(dag.dagId, run.runId, RUN_DONE[run.state]);
   const rows = useMemo(
-    () => rowsOf(graph, run.cells, view.folded, view.tasks.toLowerCase()),
-    [graph, run.cells, view.folded, view.tasks],
+    () => rowsOf(graph, run.cells, view.folded, view.tasks.toLowerCase(), waits),
+    [graph, run.cells, view.folded, view.tasks, waits],
   );
   if (rows.length === 0)
     return <Notice title="No task matches">{view.tasks === "" ? "" : "Change the filter."}</Notice>;

@@ -1,8 +1,11 @@
 /** A run as rows with bars over time: groups, tasks, and the instances of mapped tasks. Pure. */
 import type { Cell, Graph, RunDetail, Try } from "../../../api/contracts.ts";
+import type { Wait } from "../../../api/contracts-waits.ts";
+import { groupBy } from "../../../core/group-by.ts";
 import type { TaskState, TryState } from "../../../core/states.ts";
 import { nameWithin } from "../graph/tree.ts";
 import { loudest } from "../grid/model.ts";
+import { FOR, endInWords } from "../waits/words.ts";
 
 export interface GroupRow {
   readonly kind: "group";
@@ -26,6 +29,8 @@ export interface TaskRow {
   readonly depth: number;
   /** null: not asked for yet. */
   readonly cell: Cell | null;
+  /** What its tries waited for without a slot. */
+  readonly waits: readonly Wait[];
 }
 
 export type Row = GroupRow | TaskRow;
@@ -36,6 +41,7 @@ export function rowsOf(
   cells: RunDetail["cells"],
   folded: readonly string[],
   find: string,
+  waits: readonly Wait[] = [],
 ): Row[] {
   const groups = new Map(graph.groups.map((group) => [group.id, group]));
   const byTask = new Map<string, Cell[]>();
@@ -44,6 +50,7 @@ export function rowsOf(
     if (known === undefined) byTask.set(cell.taskId, [cell]);
     else known.push(cell);
   }
+  const waitsOf = groupBy(waits, (wait) => `${wait.mapIndex} ${wait.taskId}`);
   const chainOf = (group: string | null): string[] => {
     const chain: string[] = [];
     for (let at = group; at !== null; at = groups.get(at)?.parent ?? null) chain.unshift(at);
@@ -55,7 +62,8 @@ export function rowsOf(
   const children = treeOf(tasks);
   const rows: Row[] = [];
   const put = (node: TreeNode, depth: number): void => {
-    if (node.kind === "task") rows.push(...taskRows(node.id, node.label, depth, byTask.get(node.id) ?? []));
+    if (node.kind === "task")
+      rows.push(...taskRows(node.id, node.label, depth, byTask.get(node.id) ?? [], waitsOf));
     else {
       const inside = node.taskIds.flatMap((id) => byTask.get(id) ?? []);
       const asked = new Set(inside.map((cell) => cell.taskId)).size;
@@ -79,7 +87,7 @@ export function rowsOf(
   const known = new Set(graph.tasks.map((task) => task.id));
   for (const [taskId, own] of byTask)
     if (!known.has(taskId) && taskId.toLowerCase().includes(find))
-      rows.push(...taskRows(taskId, taskId, 0, own));
+      rows.push(...taskRows(taskId, taskId, 0, own, waitsOf));
   return rows;
 }
 
@@ -114,7 +122,13 @@ function treeOf(
   return top;
 }
 
-function taskRows(taskId: string, label: string, depth: number, cells: readonly Cell[]): TaskRow[] {
+function taskRows(
+  taskId: string,
+  label: string,
+  depth: number,
+  cells: readonly Cell[],
+  waitsOf: ReadonlyMap<string, readonly Wait[]>,
+): TaskRow[] {
   const one = (cell: Cell | null, mapIndex: number | null): TaskRow => ({
     kind: "task",
     key: `task ${taskId} ${mapIndex ?? ""}`,
@@ -123,6 +137,7 @@ function taskRows(taskId: string, label: string, depth: number, cells: readonly 
     label: mapIndex === null ? label : `${label}[${mapIndex}]`,
     depth,
     cell,
+    waits: waitsOf.get(`${cell?.mapIndex ?? -1} ${taskId}`) ?? [],
   });
   if (cells.length === 0) return [one(null, null)];
   return cells
@@ -130,14 +145,19 @@ function taskRows(taskId: string, label: string, depth: number, cells: readonly 
     .map((cell) => one(cell, cell.mapIndex < 0 ? null : cell.mapIndex));
 }
 
-/** A stretch of a row: what a try waited for its slots, then what it ran, or has waited without them so far. */
+/**
+ * A stretch of a row: what a try waited for its slots, then what it ran, or has waited without them so far; within that,
+ * what it was deferred.
+ */
 export interface Bar {
   readonly try: number;
-  readonly part: "queued" | "ran";
+  readonly part: "queued" | "ran" | "deferred";
   readonly from: number;
   /** null: until now. */
   readonly to: number | null;
   readonly state: TaskState | TryState;
+  /** Why it waited, in words. */
+  readonly why?: string;
 }
 
 const ms = (text: string | null): number | null => (text === null ? null : Date.parse(text));
@@ -152,7 +172,31 @@ export function barsOfCell(cell: Cell): Bar[] {
 
 export function barsOfTries(tries: readonly Try[], cell: Cell): Bar[] {
   const past = tries.filter((one) => one.try !== cell.try || cell.startedAt === null);
-  return [...past.flatMap((one) => barsOf(one, one.try)), ...barsOfCell(cell)];
+  const reasons = new Map(tries.map((one) => [one.try, one.waited.map(({ reason }) => reason).join("; ")]));
+  return [...past.flatMap((one) => barsOf(one, one.try)), ...barsOfCell(cell)].map((bar) => {
+    const why = bar.part === "queued" ? (reasons.get(bar.try) ?? "") : "";
+    return why === "" ? bar : { ...bar, why };
+  });
+}
+
+/** What the tries of a row were deferred for, upon what they ran. */
+export function barsOfWaits(waits: readonly Wait[]): Bar[] {
+  return waits.flatMap((wait) => {
+    const from = ms(wait.since);
+    if (from === null) return [];
+    const end = endInWords(wait);
+    const why = `for ${FOR[wait.kind]}${end === null ? "" : `, ${end}`}`;
+    return [
+      {
+        try: wait.try,
+        part: "deferred" as const,
+        from,
+        to: ms(wait.endedAt),
+        state: "deferred" as const,
+        why,
+      },
+    ];
+  });
 }
 
 interface Times {

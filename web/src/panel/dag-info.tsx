@@ -1,6 +1,6 @@
 import type { DagDetail } from "../../../api/contracts.ts";
 import { Link } from "../routing/link.tsx";
-import { ALL_DAGS, type DagView } from "../routing/route.ts";
+import { ALL_DAGS, ALL_WAITS, type DagView } from "../routing/route.ts";
 import { dagPlace } from "../routing/use-route.ts";
 import { formatInterval } from "../time/format.ts";
 import { Relative, When } from "../time/when.tsx";
@@ -68,7 +68,12 @@ export function DagInfo({ dag, view }: { readonly dag: DagDetail; readonly view:
             <dt>Active runs</dt>
             <dd>at most {graph.maxActiveRuns}</dd>
             <dt>Tasks</dt>
-            <dd>{graph.tasks.length}</dd>
+            <dd>
+              {graph.tasks.length},{" "}
+              <Link to={{ page: "waits", list: { ...ALL_WAITS, dagId: dag.dagId } }}>
+                those that wait without a slot
+              </Link>
+            </dd>
           </>
         )}
         <dt>Owner</dt>

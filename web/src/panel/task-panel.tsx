@@ -12,12 +12,14 @@ import { TASK_LOOK } from "../states/tables.ts";
 import { formatRunDate } from "../time/format.ts";
 import { useZone } from "../time/zone.tsx";
 import { Answer } from "../ui/answer.tsx";
-import { MapPicker } from "./map-picker.tsx";
+import { WaitPart } from "../waits/wait-part.tsx";
+import { Instances } from "./instances.tsx";
 import { Named } from "./names.tsx";
 import { PanelHead } from "./panel-head.tsx";
 import { TaskFacts } from "./task-info.tsx";
 import { TemporalLink } from "./temporal-link.tsx";
 import { TriesView } from "./tries-view.tsx";
+import { Waited } from "./waited.tsx";
 import { WaitingNote } from "./waiting-note.tsx";
 
 interface Props {
@@ -73,14 +75,25 @@ export function TaskPanel({ dag, runId, taskId, view }: Props) {
             tasks: [{ taskId, ...(mapIndex !== null && mapIndex >= 0 && { mapIndex }) }],
           }}
           about={mapIndex === null || mapIndex < 0 ? taskId : `${taskId}[${mapIndex}]`}
+          versions={versionsOf(dag, run)}
         />
       )}
-          versions={versionsOf(dag, run)}
-      {instances.length > 0 && <MapPicker instances={instances} picked={mapIndex} />}
+      {run !== undefined && instances.length > 0 && (
+        <Instances dagId={dag.dagId} run={run} instances={instances} picked={mapIndex} view={view} />
+      )}
       <Answer key={mapIndex} query={{ data, error: run === undefined ? null : error }} what="the tries">
         {(list) => (
           <>
             {list.waiting !== null && <WaitingNote waiting={list.waiting} />}
+            {run !== undefined && <WaitPart key={`${runId} ${taskId}`} dag={dag} run={run} list={list} />}
+            {list.notBegun
+              .filter((one) => one.waited.length > 0)
+              .map((one) => (
+                <div key={one.try} className="soft">
+                  Try {one.try} has waited:
+                  <Waited waited={one.waited} />
+                </div>
+              ))}
             {list.tries.length === 0 ? (
               <p className="soft">{TASK_LOOK[list.state].meaning}. It has no tries.</p>
             ) : (

@@ -3,6 +3,7 @@ import { StateWord } from "../states/state-mark.tsx";
 import { TRY_LOOK } from "../states/tables.ts";
 import { formatBytes, formatDuration } from "../time/format.ts";
 import { Took, When } from "../time/when.tsx";
+import { Deferred, Waited } from "./waited.tsx";
 
 export function TryFacts({ one }: { readonly one: Try }) {
   const { startedAt, endedAt, queuedAt } = one;
@@ -15,6 +16,14 @@ export function TryFacts({ one }: { readonly one: Try }) {
         <dd>
           <StateWord look={TRY_LOOK[one.state]} />
         </dd>
+        {one.waited.length > 0 && (
+          <>
+            <dt>Waited</dt>
+            <dd>
+              <Waited waited={one.waited} />
+            </dd>
+          </>
+        )}
         {startedAt !== null && (
           <>
             <dt>Started</dt>
@@ -28,6 +37,14 @@ export function TryFacts({ one }: { readonly one: Try }) {
             <dd className="number">
               <Took from={Date.parse(startedAt)} to={endedAt === null ? null : Date.parse(endedAt)} />
               {endedAt === null && one.state !== "deferred" ? " so far" : ""}
+            </dd>
+          </>
+        )}
+        {one.waits.some((wait) => wait.state === "ended") && (
+          <>
+            <dt>Deferred</dt>
+            <dd>
+              <Deferred waits={one.waits} />
             </dd>
           </>
         )}

@@ -1,12 +1,14 @@
 /** The whole state of the page as a value, and as a URL: what is not in here does not survive a reload. Pure. */
 
 import { RUN_STATES, RUN_TYPES, type RunState, type RunType } from "../../../core/states.ts";
+import { WAIT_KINDS, type WaitKind } from "../../../core/why-deferred.ts";
 import { parseZone, type ZoneChoice } from "./zone-choice.ts";
 
 export type Place =
   | { readonly page: "dags"; readonly list: DagListView }
   | { readonly page: "dag"; readonly dagId: string; readonly view: DagView }
   | { readonly page: "runs"; readonly list: RunListView }
+  | { readonly page: "waits"; readonly list: WaitListView }
   /** `open`: the pool whose work is shown. */
   | { readonly page: "pools"; readonly open?: string }
   | { readonly page: "files"; readonly search: string; readonly withError: boolean }
@@ -67,6 +69,16 @@ export const ALL_RUNS: RunListView = {
   from: null,
   until: null,
 };
+
+/** Which open waits the list shows. */
+export interface WaitListView {
+  /** Part of the id of its DAG, run or task. */
+  readonly search: string;
+  readonly dagId: string | null;
+  readonly kind: WaitKind | null;
+}
+
+export const ALL_WAITS: WaitListView = { search: "", dagId: null, kind: null };
 
 /** What a DAG's page shows: runs over time, one run in three ways, its source, or what is selected at full width. */
 export const VIEWS = ["grid", "graph", "gantt", "code", "details"] as const;
@@ -193,6 +205,15 @@ function parsePlace(pathname: string, query: URLSearchParams): Place {
           until: day(query.get("until")),
         },
       };
+    case "waits":
+      return {
+        page: "waits",
+        list: {
+          search: query.get("q") ?? "",
+          dagId: given(query.get("dag")),
+          kind: oneOf(WAIT_KINDS, query.get("for")),
+        },
+      };
     case "pools": {
       const open = given(query.get("pool"));
       return { page: "pools", ...(open !== null && { open }) };
@@ -285,6 +306,11 @@ function formatPlace(place: Place, put: Put): string {
       put("from", place.list.from);
       put("until", place.list.until);
       return "/runs";
+    case "waits":
+      put("q", place.list.search);
+      put("dag", place.list.dagId);
+      put("for", place.list.kind);
+      return "/waits";
     case "pools":
       put("pool", place.open ?? null);
       return "/pools";

@@ -1,6 +1,6 @@
 import { useHealth, useImportErrors } from "../api/queries.ts";
 import { Link } from "../routing/link.tsx";
-import { ALL_DAGS, ALL_RUNS, type Place } from "../routing/route.ts";
+import { ALL_DAGS, ALL_RUNS, ALL_WAITS, type Place } from "../routing/route.ts";
 import { useRoute } from "../routing/use-route.ts";
 import { SavedViews } from "./saved-views.tsx";
 import { ThemeChoice } from "./theme-choice.tsx";
@@ -31,6 +31,9 @@ export function Header({
         </Link>
         <Link to={{ page: "runs", list: ALL_RUNS }} {...current(page === "runs")}>
           Runs
+        </Link>
+        <Link to={{ page: "waits", list: ALL_WAITS }} {...current(page === "waits")}>
+          Waits
         </Link>
         <Link to={{ page: "pools" }} {...current(page === "pools")}>
           Pools
