@@ -313,13 +313,9 @@ export class Turns {
       for (const effect of done.effects) this.#perform(effect, this.#wanted, []);
       if (this.#row === "closed") {
         this.#moved = null;
-        const input = {
-          run: this.run,
-          decisions: this.#takePending(),
-          progress: pack(done.progress),
-          ...(moved !== null && { version: this.version }),
-        };
-        return { input, answer: done.answer };
+        const version = moved === null ? {} : { version: this.version };
+        const [decisions, progress] = [this.#takePending(), pack(done.progress)];
+        return { input: { run: this.run, decisions, progress, ...version }, answer: done.answer };
       }
       asked.answer(done.answer);
     }

@@ -236,6 +236,43 @@ describe("F6: the command line beside the running product", { timeout: 180_000 }
     expect([over.code, over.stderr]).toEqual([4, expect.stringContaining("is over already")]);
   });
 
+  it("B2 B9 F6: a run is cleared with the version in force: its preview, and the version that it has then", async () => {
+    const write = (body: string): void =>
+      product.write(
+        "mended.ts",
+        `import { dag, task } from "meridian";\nexport const mended = dag("mended", {}, () => { ${body} });\n`,
+      );
+    const versions = async (n: number) =>
+      await until(async () => {
+        const found = await run("dags", "versions", "mended", "--output", "json");
+        return found.code === 0 && (JSON.parse(found.stdout) as unknown[]).length === n ? true : null;
+      });
+    write(`task("a", () => { throw new Error("no"); }); task("old", () => 1);`);
+    await versions(1);
+    expect((await run("dags", "trigger", "mended", "--wait")).code).toBe(1);
+    write(`task("a", () => 2); task("fresh", () => 3);`);
+    await versions(2);
+    const clear = ["tasks", "clear", "mended", "latest", "--only-failed"];
+    const dry = await table(...clear, "--latest-version", "--dry-run");
+    expect(dry.slice(0, 3)).toMatchObject([
+      { taskId: "a", state: "failed", try: "1", change: "-" },
+      { taskId: "fresh", state: "none", try: "0", change: "new" },
+      { taskId: "old", state: "success", try: "1", change: "removed" },
+    ]);
+    expect((await run(...clear, "--dry-run")).stdout).not.toContain("change");
+    const done = await run(...clear, "--latest-version");
+    expect([done.code, done.stdout]).toEqual([
+      0,
+      expect.stringMatching(/^2 tasks of mended .*: to be run again; 1 no longer in the DAG: removed$/m),
+    ]);
+    expect((await run("runs", "wait", "mended")).code).toBe(0);
+    expect(await table("runs", "list", "mended", "--columns", "state,version")).toEqual([
+      { state: "success", version: "2" },
+    ]);
+    const shown = await run("runs", "show", "mended");
+    expect(shown.stdout).toMatch(/^old +removed +1 /m);
+  });
+
   it("versions and their difference", async () => {
     product.write("trouble.ts", TROUBLE.replace("retries: 1", "retries: 3"));
     await until(async () =>
