@@ -10,11 +10,18 @@ export interface Bounds {
   readonly tryBy: number | null;
 }
 
-/** As its body begins. `waitBy`: when its sensor's time-out is over. */
-export function boundsOf({ executionTimeoutMs, resumed }: RunTaskInput, waitBy: number | undefined): Bounds {
+/**
+ * As its body begins. `waitBy`: when its sensor's time-out is over. `begunBy`: when the execution time-out of a try is over
+ * that goes on after a wait; undefined: it begins.
+ */
+export function boundsOf(
+  { executionTimeoutMs }: RunTaskInput,
+  waitBy: number | undefined,
+  begunBy: number | null | undefined,
+): Bounds {
   const at = Date.now();
   const begun = executionTimeoutMs === null ? null : at + executionTimeoutMs;
-  const tryBy = resumed?.by === undefined ? begun : resumed.by;
+  const tryBy = begunBy === undefined ? begun : begunBy;
   const by = Math.min(tryBy ?? Infinity, waitBy ?? Infinity);
   return { limitMs: by === Infinity ? null : Math.max(1, by - at), tryBy };
 }

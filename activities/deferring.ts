@@ -87,16 +87,19 @@ export async function resumedWith(
   deps: DeferringDeps,
   key: TryKey,
   input: RunTaskInput,
-): Promise<Pick<BodyContext, "resumed" | "waitUrls">> {
+): Promise<{ readonly context: Pick<BodyContext, "resumed" | "waitUrls">; readonly begunBy?: number | null }> {
   const waitUrls = await urlsOf(deps, key, input);
-  if (input.resumed === undefined && input.afterLost !== true) return { waitUrls };
+  if (input.resumed === undefined && input.afterLost !== true) return { context: { waitUrls } };
   const row =
     input.resumed === undefined
       ? await endedBefore(deps.pool, key)
       : await resumedBy(deps.pool, { ...key, try: input.resumed.try, wait: input.resumed.wait });
-  if (row === null && input.resumed === undefined) return { waitUrls };
+  if (row === null && input.resumed === undefined) return { context: { waitUrls } };
   const resumed = { payload: parsed(row?.payload), state: parsed(row?.state) };
-  return { resumed, waitUrls };
+  // One that takes the place of a lost one has the whole of its time.
+  const isOwn = input.resumed?.try === key.try;
+  const context = { resumed, waitUrls };
+  return isOwn ? { context, begunBy: row?.try_expires_at?.getTime() ?? null } : { context };
 }
 
 /** Its own, should it wait, and those of the DAG's waits that are ended from outside. */

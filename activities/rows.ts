@@ -26,6 +26,7 @@ export function requestRow(run: number, request: SlotRequest): RequestRow {
     task_id: request.taskId,
     map_index: request.mapIndex,
     try: request.try,
+    ...(request.wait !== undefined && { wait: request.wait }),
     account: poolAccount(request.pool),
     slots: request.slots,
     priority: request.priority,

@@ -3,7 +3,7 @@ import type pg from "pg";
 import { runInfoOf, type OpeningSettings, type RunFacts } from "../client/opening.ts";
 import { Terminal } from "../core/errors.ts";
 import { RUN_DONE } from "../core/states.ts";
-import { advance, type RecordRow, type RequestRow } from "../db/pools/advance.ts";
+import { advance, type GrantRow, type RecordRow, type RequestRow } from "../db/pools/advance.ts";
 import { pauseFailing } from "../db/dag-rows.ts";
 import {
   closeRuns,
@@ -53,6 +53,14 @@ interface Advance {
   readonly waits: readonly NewWait[];
 }
 
+/** As a run knows it. */
+const grantOf = ({ task_id, map_index, try: number, wait }: GrantRow): Grant => ({
+  taskId: task_id,
+  mapIndex: map_index,
+  try: number,
+  ...(wait > 0 && { wait }),
+});
+
 /** A call that Temporal gave up and its repeat may lie in one batch. */
 const runOf = (item: { readonly run: number }): number => item.run;
 
@@ -71,7 +79,7 @@ export function createRunActivities(deps: RunActivitiesDeps): RunActivities {
       if (answer.undecided) deps.wantPass();
       const byRun = new Map<number, Grant[]>(batch.map((item) => [item.run, []]));
       for (const grant of answer.grants) {
-        byRun.get(grant.run)?.push({ taskId: grant.task_id, mapIndex: grant.map_index, try: grant.try });
+        byRun.get(grant.run)?.push(grantOf(grant));
       }
       return batch.map((item) => byRun.get(item.run)!.slice(0, GRANTS));
     },

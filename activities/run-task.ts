@@ -61,15 +61,15 @@ export function createTaskActivities(deps: TaskActivitiesDeps): TaskActivities {
         const there = async <T>(call: () => Promise<T>): Promise<T> =>
           await untilThere(cancellationSignal, call);
         const conf = input.info.conf ?? (await there(async () => await deps.confs.of(input.info.run)));
-        const more = await there(async () => await resumedWith(deps, key, input));
+        const { context, begunBy } = await there(async () => await resumedWith(deps, key, input));
         const waitBy = await there(async () => await waitByOf(deps, input));
-        const bounds = boundsOf(input, waitBy);
+        const bounds = boundsOf(input, waitBy, begunBy);
         const ended = await runBody(
           deps,
           {
             bundleHash: input.info.bundleHash,
             loadBundle: async (hash) => await there(async () => await deps.versions.bundle(hash)),
-            context: { ...contextOf(input.info, input, conf), ...more },
+            context: { ...contextOf(input.info, input, conf), ...context },
             inputs,
             refs: input.inputs,
             ...(input.asked !== undefined && { asked: input.asked }),

@@ -11,6 +11,8 @@ export interface Grant {
   readonly taskId: string;
   readonly mapIndex: number;
   readonly try: number;
+  /** The try goes on behind that wait; left out: it begins. */
+  readonly wait?: number;
 }
 
 /** A decision to be written down (core/run.ts RecordEffect). */
@@ -25,10 +27,7 @@ export interface Decision {
   readonly gone?: true;
 }
 
-export interface SlotRequest {
-  readonly taskId: string;
-  readonly mapIndex: number;
-  readonly try: number;
+export interface SlotRequest extends Grant {
   readonly pool: string;
   readonly slots: number;
   readonly priority: number;
@@ -124,10 +123,9 @@ export interface RunTaskInput {
   /** The worker of the try before was lost: what that one waited for may have come, and nobody knows. */
   readonly afterLost?: true;
   /**
-   * It goes on after that wait: its own, or one of a try before whose worker was lost. `by`: until its execution time-out,
-   * epoch ms; left out: it has all of it.
+   * It goes on after that wait: its own, or one of a try before whose worker was lost.
    */
-  readonly resumed?: { readonly try: number; readonly wait: number; readonly by?: number | null };
+  readonly resumed?: { readonly try: number; readonly wait: number };
 }
 
 /** Short: each is one statement. Run as local activities, then as ordinary ones when that fails. */

@@ -72,7 +72,7 @@ export class LocalWaits {
 
   #resume(begun: Begun, payload: unknown, state: unknown): void {
     const resumed = { payload, ...(state !== undefined && { state }) };
-    this.#host.ended(begun, { kind: "resume", by: begun.tryBy }, resumed);
+    this.#host.ended(begun, { kind: "resume" }, resumed);
   }
 
   #opened({ name }: Begun): AbortController {

@@ -205,8 +205,8 @@ class Local {
     const name = this.#nameOf(at);
     const { resume, waitBy = null } = this.#runCell(at);
     const now = this.#now();
-    const tryBy =
-      resume === undefined ? (executionTimeoutMs === null ? null : now + executionTimeoutMs) : resume.by;
+    const whole = executionTimeoutMs === null ? null : now + executionTimeoutMs;
+    const tryBy = resume === undefined ? whole : (this.#tryBy.get(name) ?? null);
     this.#tryBy.set(name, tryBy);
     this.#cell(at).tries = number;
     this.#setState(at, "running");

@@ -48,7 +48,12 @@ async function tellRun(deps: TellerDeps, group: readonly UntoldGrant[]): Promise
   for (const grant of group) {
     // One that goes on after its end waits in its workflow for its place.
     if (grant.task_id !== "" || isReopened)
-      grants.push({ taskId: grant.task_id, mapIndex: grant.map_index, try: grant.try });
+      grants.push({
+        taskId: grant.task_id,
+        mapIndex: grant.map_index,
+        try: grant.try,
+        ...(grant.wait > 0 && { wait: grant.wait }),
+      });
   }
   if (grants.length === 0) return true;
   try {

@@ -51,7 +51,7 @@ async function tellRun({ pool, temporal }: WakerDeps, group: readonly UntoldWait
   try {
     // Errors have their stacks with them.
     for (let left = messages; left.length > 0;) {
-      const count = countWithin(left, (message) => JSON.stringify(message).length);
+      const count = countWithin(left, (message) => Buffer.byteLength(JSON.stringify(message)));
       await run.signal(wokenSignal, left.slice(0, count));
       left = left.slice(count);
     }
@@ -66,10 +66,10 @@ const LATE = "what it waits for did not come within its timeout";
 const TRY_LATE = "did not end within its execution time-out, its wait included";
 
 /** Null: nobody waits for it. */
-function endOf({ ended_as: as, resumes, detail, try_expires_at: by }: UntoldWait): WaitEnd | null {
+function endOf({ ended_as: as, resumes, detail }: UntoldWait): WaitEnd | null {
   switch (as) {
     case "success":
-      if (resumes) return { kind: "resume", by: by?.getTime() ?? null };
+      if (resumes) return { kind: "resume" };
       return { kind: "success", ...(detail?.measured !== undefined && { measured: detail.measured }) };
     case "expired":
       return { kind: "expired", message: LATE };

@@ -161,7 +161,19 @@ export class Draft {
       state: "queued",
       try: number,
     });
-    this.effects.push({ kind: "request", task: at.task, index: at.index, try: number });
+    this.effects.push({
+      kind: "request",
+      task: at.task,
+      index: at.index,
+      try: number,
+      ...(goesOn && { wait: waits }),
+    });
+  }
+
+  /** Behind which of its waits the latest try goes on; 0: it is at its beginning. */
+  partOf(at: At): number {
+    const { resume, waits } = this.cell(at);
+    return resume === undefined ? 0 : (waits ?? 0);
   }
 
   /** A task without a body waits at once, without a slot. */

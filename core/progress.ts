@@ -58,9 +58,10 @@ export type AtTry = At & { readonly try: number };
 
 export type RunEvent =
   | { readonly kind: "opened" }
-  /** `now`, epoch ms: a sensor's time-out counts from its first. */
-  | ({ readonly kind: "granted"; readonly now?: number } & AtTry)
-  | ({ readonly kind: "ended"; readonly outcome: TryOutcome } & AtTry)
+  /** `now`, epoch ms: a sensor's time-out counts from its first. `wait`: it goes on behind that one; left out: it begins. */
+  | ({ readonly kind: "granted"; readonly now?: number; readonly wait?: number } & AtTry)
+  /** `wait`: it had gone on behind that one; left out: nothing is said of it. */
+  | ({ readonly kind: "ended"; readonly outcome: TryOutcome; readonly wait?: number } & AtTry)
   | ({ readonly kind: "due" } & AtTry)
   /** A wait of the try has ended, the `wait`th. */
   | ({ readonly kind: "woken"; readonly wait: number; readonly end: WaitEnd } & AtTry)
@@ -73,8 +74,8 @@ export type RunEvent =
   | { readonly kind: "mark"; readonly cells: readonly At[]; readonly as: "success" | "failed" | "skipped" };
 
 export type Effect =
-  /** Ask for the slots of a try. */
-  | ({ readonly kind: "request" } & AtTry)
+  /** Ask for the slots of a try; `wait`: it goes on behind that one. */
+  | ({ readonly kind: "request"; readonly wait?: number } & AtTry)
   /** Begin the wait of a task that has no body; its `woken` follows. */
   | ({ readonly kind: "defer" } & AtTry)
   /** Run the body. */

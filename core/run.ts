@@ -53,13 +53,15 @@ const HANDLERS: { readonly [K in RunEvent["kind"]]: Handler<K> } = {
     draft.plan.maps.forEach((_, map) => mapOut(draft, map));
   },
   granted: (draft, at) => {
-    if (!draft.isAt(at, "queued")) return;
+    if (!draft.isAt(at, "queued") || draft.partOf(at) !== (at.wait ?? 0)) return;
     draft.begin(at, at.now);
     draft.effects.push({ ...tryOf(at), kind: "start" });
   },
   ended: (draft, at) => {
     // A late result of an old try is refused (K36): it is not the try this cell is at.
     if (!draft.isAt(at, "running")) return;
+    // Nor of the part of it before a wait.
+    if (at.wait !== undefined && at.wait !== draft.partOf(at)) return;
     timed(draft, at, at.outcome);
     const { afterStop } = draft.cell(at);
     if (afterStop === undefined) END[at.outcome.kind](draft, at, at.outcome as never);

@@ -1,5 +1,6 @@
 /** Which instant, and which run, a wait is for. Pure; reads the calendar, so it is no part of a workflow. */
 import { dsOf, parseInstant } from "./calendar/dates.ts";
+import { firstInstant, wallOf, zoneOf } from "./calendar/zone.ts";
 import { DefinitionError } from "./errors.ts";
 import { runIdOf } from "./ids.ts";
 import { compileTemplate, type TemplateValues } from "./templates.ts";
@@ -20,9 +21,19 @@ export function otherRun(
 ): { readonly logicalAt: number; readonly runId: string } {
   const logicalAt =
     wait.logicalDate === undefined
-      ? values.logicalAt - wait.beforeMs
+      ? earlier(values.logicalAt, wait.beforeMs, values.zone)
       : instantOf("logicalDate", wait.logicalDate, values);
   return { logicalAt, runId: runIdOf(logicalAt) };
+}
+
+const DAY_MS = 86_400_000;
+
+/** Whole days are days of the zone's calendar: a day before midnight is midnight, whatever the clocks did (P2). */
+function earlier(at: number, beforeMs: number, zone: string): number {
+  const days = Math.floor(beforeMs / DAY_MS);
+  if (days === 0) return at - beforeMs;
+  const place = zoneOf(zone);
+  return firstInstant(place, wallOf(place, at) - days * DAY_MS) - (beforeMs - days * DAY_MS);
 }
 
 /** Params stand for nothing here: their schema is the DAG's code. */

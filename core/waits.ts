@@ -82,8 +82,8 @@ export type Deferral =
 export type WaitEnd =
   /** The task has done so; what it gives is kept already. `measured`: of an output that tasks are mapped over. */
   | { readonly kind: "success"; readonly measured?: Measured }
-  /** The body goes on, in the same try. `by`: when the try's execution time-out is over, epoch ms. */
-  | { readonly kind: "resume"; readonly by: number | null }
+  /** The body goes on, in the same try. */
+  | { readonly kind: "resume" }
   /** Its own time-out. */
   | { readonly kind: "expired"; readonly message: string }
   /** Its try's execution time-out. */

@@ -45,8 +45,8 @@ type Wake<K extends WaitEnd["kind"]> = (draft: Draft, at: At, end: Extract<WaitE
 const WAKE: { readonly [K in WaitEnd["kind"]]: Wake<K> } = {
   success: (draft, at, { measured }) =>
     draft.succeeded(at, { kind: "success", output: null, ...(measured !== undefined && { measured }) }),
-  resume: (draft, at, { by }) => {
-    draft.cells.set(at.task, at.index, { ...draft.cell(at), resume: { by } });
+  resume: (draft, at) => {
+    draft.cells.set(at.task, at.index, { ...draft.cell(at), resume: true });
     draft.request(at);
   },
   expired: (draft, at, { message }) => expired(draft, at, message),

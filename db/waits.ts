@@ -186,12 +186,14 @@ export interface ResumedRow {
   /** JSON texts. */
   readonly payload: string | null;
   readonly state: string | null;
+  /** When its try's execution time-out is over. */
+  readonly try_expires_at: Date | null;
 }
 
 /** What ended a wait, and what its body kept over it. */
 export async function resumedBy(db: Db, key: WaitKey): Promise<ResumedRow | null> {
   const { rows } = await db.query<ResumedRow>(
-    `select payload::text as payload, state::text as state from app.wait
+    `select payload::text as payload, state::text as state, try_expires_at from app.wait
      where run = $1 and task_id = $2 and map_index = $3 and try = $4 and wait = $5`,
     [key.run, key.task_id, key.map_index, key.try, key.wait],
   );
@@ -201,8 +203,10 @@ export async function resumedBy(db: Db, key: WaitKey): Promise<ResumedRow | null
 /** What ended the last wait of the try before, whose worker was lost before its run heard that it waits; null: nothing has. */
 export async function endedBefore(db: Db, key: TryKey): Promise<ResumedRow | null> {
   const { rows } = await db.query<ResumedRow>(
-    `select payload::text as payload, state::text as state from app.wait
-     where run = $1 and task_id = $2 and map_index = $3 and try = $4 - 1 and resumes and ended_as = 'success'
+    `select payload::text as payload, state::text as state, try_expires_at from app.wait
+     where run = $1 and task_id = $2 and map_index = $3 and try = $4 - 1 and ended_as = 'success'
+       -- One that came ahead of its beginning says nothing of that yet.
+       and (resumes or begun_at is null)
      order by wait desc limit 1`,
     [key.run, key.task_id, key.map_index, key.try],
   );

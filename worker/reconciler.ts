@@ -58,7 +58,7 @@ async function goneReason({ temporal, log }: ReconcilerDeps, run: SuspectRun): P
       const pending = new Set(raw.pendingActivities?.map((activity) => activity.activityId));
       for (const id of await lookAtParts({ temporal, log }, handle.workflowId, memo)) pending.add(id);
       // A large run has its slots before it begins all of its tries: some are enough to say it.
-      const idle = (run.granted ?? []).filter((id) => !pending.has(id)).slice(0, TOLD);
+      const idle = (run.granted ?? []).filter((id) => !pending.has(id.split("+")[0]!)).slice(0, TOLD);
       // The database lost the try's end, or the run its grant: it says which (`dagRun`).
       if (idle.length > 0) {
         log.info(
@@ -78,8 +78,13 @@ async function goneReason({ temporal, log }: ReconcilerDeps, run: SuspectRun): P
   }
 }
 
-/** From an activity id, `task.try` or `task[index].try`. */
+/** From an activity id, `task.try` or `task[index].try`; `+n` behind it: it goes on behind its wait n. */
 function grantOf(id: string): GrantMessage {
-  const [, taskId, index, number] = /^(.*?)(?:\[(\d+)\])?\.(\d+)$/.exec(id)!;
-  return { taskId: taskId!, mapIndex: index === undefined ? -1 : Number(index), try: Number(number) };
+  const [, taskId, index, number, wait] = /^(.*?)(?:\[(\d+)\])?\.(\d+)(?:\+(\d+))?$/.exec(id)!;
+  return {
+    taskId: taskId!,
+    mapIndex: index === undefined ? -1 : Number(index),
+    try: Number(number),
+    ...(wait !== undefined && { wait: Number(wait) }),
+  };
 }

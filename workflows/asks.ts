@@ -2,10 +2,9 @@
 import type { Decision, Grant, SlotRequest } from "../activities/types.ts";
 import type { RunCell } from "../core/cells.ts";
 import type { RunPlan } from "../core/plan.ts";
-import type { AtTry, RecordEffect, RunProgress } from "../core/progress.ts";
+import type { At, AtTry, RecordEffect, RunProgress } from "../core/progress.ts";
 import type { TaskState } from "../core/states.ts";
 import { isBodyless } from "../core/waits.ts";
-import type { StartEffect } from "./tries.ts";
 import type { Given } from "./try-activity.ts";
 
 /** Of several tries of one cell the last: a command may have taken back those before it. */
@@ -23,7 +22,10 @@ export const grantOf = (plan: RunPlan, { task, index, try: number }: AtTry): Gra
 
 /** Of all cells that are queued. */
 export const requestsOf = (plan: RunPlan, progress: RunProgress): SlotRequest[] =>
-  cellsIn(progress, "queued").map((at) => requestOf(plan, at));
+  cellsIn(progress, "queued").map((at) => {
+    const { resumed } = goingOn(progress, at);
+    return requestOf(plan, resumed?.try === at.try ? { ...at, wait: resumed.wait } : at);
+  });
 
 /** Of all cells that wait without a body. */
 export const waitsOf = (plan: RunPlan, progress: RunProgress): Grant[] =>
@@ -42,7 +44,7 @@ function cellsIn(progress: RunProgress, wanted: TaskState): AtTry[] {
 }
 
 /** Of a try: how long its sensor may wait, and after which wait it goes on. */
-export function goingOn(progress: RunProgress, { task, index }: StartEffect): Omit<Given, "inputs"> {
+export function goingOn(progress: RunProgress, { task, index }: At): Omit<Given, "inputs"> {
   const { own, instances } = progress.tasks[task]!;
   const cell = index < 0 ? own : instances![index]!;
   const { try: number, lost, waitBy, waitBegun, waits, resume, resumeOf } = cell;
@@ -51,16 +53,17 @@ export function goingOn(progress: RunProgress, { task, index }: StartEffect): Om
     ...(lost > 0 && { afterLost: true as const }),
     ...(resumeOf !== undefined && { resumed: resumeOf }),
     ...(resume !== undefined &&
-      waits !== undefined && { resumed: { try: number, wait: waits, by: resume.by } }),
+      waits !== undefined && { resumed: { try: number, wait: waits } }),
   };
 }
 
-export function requestOf(plan: RunPlan, effect: AtTry): SlotRequest {
+export function requestOf(plan: RunPlan, effect: AtTry & { readonly wait?: number }): SlotRequest {
   const task = plan.tasks[effect.task]!;
   return {
     taskId: task.id,
     mapIndex: effect.index,
     try: effect.try,
+    ...(effect.wait !== undefined && { wait: effect.wait }),
     pool: task.pool,
     slots: task.poolSlots,
     priority: task.priorityWeight,

@@ -31,6 +31,8 @@ export interface GrantMessage {
   readonly taskId: string;
   readonly mapIndex: number;
   readonly try: number;
+  /** The try goes on behind that wait; left out: it begins. */
+  readonly wait?: number;
 }
 
 /** Slots were granted to tries of the run, or (an empty task id) its place to the run itself. Repeats are harmless. */
@@ -69,6 +71,8 @@ export type PartEnd = readonly [
   number: number,
   outcome: TryOutcome,
   granted: readonly string[],
+  /** Behind which wait it had gone on. */
+  wait: number,
 ];
 
 /** What a run is told of one of its parts: tries that have ended, or why it is no more. Repeats are harmless. */

@@ -10,7 +10,7 @@ import {
 import type { RunInfo } from "../activities/types.ts";
 import { partIdOf } from "../core/ids.ts";
 import type { RunPlan } from "../core/plan.ts";
-import type { RunEvent, TryOutcome } from "../core/progress.ts";
+import type { At, RunEvent, TryOutcome } from "../core/progress.ts";
 import type { CarriedParts } from "./carried.ts";
 import { triesSignal, type PartInput, type PartTries, type PartWord } from "./messages.ts";
 import { countWithin } from "./pieces.ts";
@@ -61,6 +61,7 @@ export class Parts {
   readonly #onGranted: (taskIds: readonly string[]) => void;
   readonly #again: (tries: readonly StartEffect[]) => void;
   readonly #wake: () => void;
+  readonly #waitOf: (at: At) => number;
   readonly #calls: CancellationScope;
   readonly #parts = new Map<number, Part>();
   /** Number of the latest part. */
@@ -82,6 +83,8 @@ export class Parts {
       readonly granted: (taskIds: readonly string[]) => void;
       readonly again: (tries: readonly StartEffect[]) => void;
       readonly wake: () => void;
+      /** Behind which of its waits a cell's try goes on; 0: none. */
+      readonly waitOf: (at: At) => number;
     },
     calls: CancellationScope,
     carried: CarriedParts = { last: 0, open: [] },
@@ -92,6 +95,7 @@ export class Parts {
     this.#onGranted = on.granted;
     this.#again = on.again;
     this.#wake = on.wake;
+    this.#waitOf = on.waitOf;
     this.#calls = calls;
     this.#last = carried.last;
     for (const { number, given, tries } of carried.open) {
@@ -267,7 +271,9 @@ export class Parts {
     // Of tries that the run had behind it when it changed its version: positions are others now.
     if (version !== undefined && version !== this.#info.version) return;
     const part = this.#parts.get(number);
-    for (const [task, index, one, outcome, granted] of ends) {
+    for (const [task, index, one, outcome, granted, wait] of ends) {
+      // A repeat, of the part of a try before its wait.
+      if (wait !== this.#waitOf({ task, index })) continue;
       if (part !== undefined) this.#remove(part, { kind: "start", task, index, try: one });
       this.#onGranted(granted);
       this.#push({ kind: "ended", task, index, try: one, outcome });

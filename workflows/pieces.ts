@@ -23,9 +23,12 @@ export function countWithin<T>(items: readonly T[], bytesOf: (item: T) => number
   return Math.min(items.length, ROWS);
 }
 
+/** At the most: a letter outside of Latin takes three. */
+const bytesOf = (text: string): number => text.length * 3;
+
 function sizeOf(outcome: TryOutcome | null): number {
   if (outcome === null) return 0;
-  if ("error" in outcome) return outcome.error.message.length + (outcome.error.stack?.length ?? 0);
+  if ("error" in outcome) return bytesOf(outcome.error.message) + bytesOf(outcome.error.stack ?? "");
   // A larger output does not travel (activities/run-task.ts).
-  return "message" in outcome ? outcome.message.length : 1024;
+  return "message" in outcome ? bytesOf(outcome.message) : 1024;
 }

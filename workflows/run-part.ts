@@ -35,7 +35,7 @@ export async function runPart(input: PartInput): Promise<void> {
       const task = tasks[position]!;
       const end = (outcome: PartEnd[3], granted: readonly string[]): void => {
         open -= 1;
-        ends.push([position, index, number, outcome, granted]);
+        ends.push([position, index, number, outcome, granted, given.resumed?.wait ?? 0]);
       };
       const scope = task.isTeardown ? calls : bodies;
       scope

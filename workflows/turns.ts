@@ -11,7 +11,7 @@ import type {
 import { inputsOf } from "../core/inputs.ts";
 import { pack } from "../core/packed.ts";
 import type { RunPlan } from "../core/plan.ts";
-import type { CommandAnswer, Effect, RunEvent, RunProgress } from "../core/progress.ts";
+import type { At, CommandAnswer, Effect, RunEvent, RunProgress } from "../core/progress.ts";
 import { remap } from "../core/remap.ts";
 import { answered, command, type RunCommand } from "../core/run-command.ts";
 import { Steps } from "../core/run.ts";
@@ -98,6 +98,7 @@ export class Turns {
       granted: onGranted,
       again: (starts: readonly StartEffect[]) => this.#starts.again(starts),
       wake: () => inbox.wake(),
+      waitOf: (at: At) => goingOn(this.#progress, at).resumed?.wait ?? 0,
     };
     const parts = moved === undefined ? carried?.parts : { last: moved.lastPart, open: [] };
     this.#parts = new Parts(plan, info, on, calls, parts);
@@ -172,6 +173,7 @@ export class Turns {
           task,
           index: grant.mapIndex,
           try: grant.try,
+          ...(grant.wait !== undefined && { wait: grant.wait }),
           now: now(),
         });
     }

@@ -173,6 +173,7 @@ create table app.lease (
   task_id      text not null,                      -- '' for the run's own lease
   map_index    integer not null default -1,
   try          integer not null,                   -- 0 for the run's own lease
+  wait         integer not null default 0,         -- the try goes on behind that wait of its; 0: it begins
   account      text not null,
   slots        integer not null check (slots >= 0),
   priority     integer not null default 1,

@@ -152,16 +152,17 @@ begin
   ) a;
 
   -- A repeat that comes late (its worker was thought dead) must not ask for a try that has ended.
-  insert into app.lease (run, task_id, map_index, try, account, slots, priority, after, granted_at, told_at, tell_after)
-  select r.run, r.task_id, r.map_index, r.try, r.account, r.slots, r.priority, r.after,
+  insert into app.lease (run, task_id, map_index, try, wait, account, slots, priority, after, granted_at, told_at, tell_after)
+  select r.run, r.task_id, r.map_index, r.try, coalesce(r.wait, 0), r.account, r.slots, r.priority, r.after,
          case when at_once then app.now() end, case when at_once then app.now() end,
          -- The answer may be lost (a killed worker, a slow one): unless the try has begun by then, the outbox tells again.
          case when at_once then app.now() + interval '5 seconds' else app.now() end
   from rows from (jsonb_to_recordset(p_requests)
-    as (run bigint, task_id text, map_index integer, try integer, account text, slots integer, priority integer, after text[]))
-    with ordinality as r(run, task_id, map_index, try, account, slots, priority, after, n)
+    as (run bigint, task_id text, map_index integer, try integer, wait integer, account text, slots integer, priority integer, after text[]))
+    with ordinality as r(run, task_id, map_index, try, wait, account, slots, priority, after, n)
   join app.cell c on c.run = r.run and c.task_id = r.task_id and c.map_index = r.map_index
-  where c.try = r.try and c.phase < 2
+  -- Nor for one that waits, by now or once more.
+  where c.try = r.try and c.phase between 0 and 1
   order by r.n
   on conflict do nothing;
 
@@ -333,16 +334,23 @@ begin
   if jsonb_array_length(p_requests) > 0 then
     insert into app.cell as c (run, task_id, map_index, state, try, phase, queued_at)
     select distinct on (r.run, r.task_id, r.map_index) r.run, r.task_id, r.map_index, 'queued', r.try, 0, app.now()
-    from jsonb_to_recordset(p_requests) as r(run bigint, task_id text, map_index integer, try integer)
+    from jsonb_to_recordset(p_requests) as r(run bigint, task_id text, map_index integer, try integer, wait integer)
+    -- One that goes on behind a wait: not by a repeat that comes late, when it waits again.
+    where coalesce(r.wait, 0) = 0 or r.wait = (
+      select max(w.wait) from app.wait w
+      where w.run = r.run and w.task_id = r.task_id and w.map_index = r.map_index and w.try = r.try and w.begun_at is not null)
     order by r.run, r.task_id, r.map_index, r.try desc
     on conflict on constraint cell_pkey do update
       set state = 'queued', try = excluded.try, phase = 0, queued_at = excluded.queued_at, ended_at = null,
           started_at = case when excluded.try = c.try then c.started_at end
-      where excluded.try > c.try or (excluded.try = c.try and c.phase < 0);
+      where excluded.try > c.try
+        or (excluded.try = c.try and c.phase < 0 and exists (
+          select from jsonb_to_recordset(p_requests) as q(run bigint, task_id text, map_index integer, try integer, wait integer)
+          where q.run = c.run and q.task_id = c.task_id and q.map_index = c.map_index and q.try = c.try and q.wait > 0));
     -- One that goes on after its wait: its run knows of that end.
     update app.wait as w set known = true
-    from jsonb_to_recordset(p_requests) as r(run bigint, task_id text, map_index integer, try integer)
-    where w.run = r.run and w.task_id = r.task_id and w.map_index = r.map_index and w.try = r.try
+    from jsonb_to_recordset(p_requests) as r(run bigint, task_id text, map_index integer, try integer, wait integer)
+    where w.run = r.run and w.task_id = r.task_id and w.map_index = r.map_index and w.try = r.try and w.wait <= r.wait
       and w.ended_at is not null and not w.known;
 
     select a.undecided into v_undecided from app.ask(p_requests) a;
@@ -356,14 +364,14 @@ begin
     -- The answer may be lost (a killed worker, a slow one): unless the try has begun by then, the outbox tells again.
     update app.lease as l set told_at = app.now(), tell_after = app.now() + interval '5 seconds'
     where l.run = any (p_runs) and l.task_id <> '' and l.granted_at is not null and l.told_at is null
-    returning l.run, l.task_id, l.map_index, l.try
+    returning l.run, l.task_id, l.map_index, l.try, l.wait
   ), all_grants as (
-    select t.run, t.task_id, t.map_index, t.try from told t
+    select t.run, t.task_id, t.map_index, t.try, t.wait from told t
     union
-    select l.run, l.task_id, l.map_index, l.try from app.lease l join asked a using (run, task_id, map_index, try)
+    select l.run, l.task_id, l.map_index, l.try, l.wait from app.lease l join asked a using (run, task_id, map_index, try)
     where l.granted_at is not null
   )
-  select v_undecided, coalesce((select jsonb_agg(jsonb_build_array(g.run, g.task_id, g.map_index, g.try)) from all_grants g), '[]'), v_woken;
+  select v_undecided, coalesce((select jsonb_agg(jsonb_build_array(g.run, g.task_id, g.map_index, g.try, g.wait)) from all_grants g), '[]'), v_woken;
 end $$;
 
 -- New runs: the ledger decides which are new; each new one asks for its DAG's account, highest priority and then oldest
@@ -516,7 +524,12 @@ declare
   v_runs bigint[];
   v_accounts text[];
 begin
-  select array_agg(x.run order by x.run) into v_runs from jsonb_to_recordset(p) as x(run bigint);
+  -- Not one that goes on since: this is a repeat that comes late.
+  select array_agg(x.run order by x.run) into v_runs
+  from jsonb_to_recordset(p) as x(run bigint, run_state jsonb)
+  join app.dag_run r on r.run = x.run
+  where r.state not in ('queued', 'running') or r.run_state is null or x.run_state is null
+    or (r.run_state ->> 'seq')::integer <= (x.run_state ->> 'seq')::integer;
   perform app.settle((
     select jsonb_agg(d.record) from jsonb_to_recordset(p) as x(records jsonb) cross join lateral jsonb_array_elements(x.records) as d(record)));
   -- What was asked ahead for a task that the run then did not start.
@@ -527,7 +540,7 @@ begin
   set state = x.state, ended_at = app.now(), run_state = x.run_state, reason = x.reason,
       started_at = coalesce(r.started_at, (select min(t.started_at) from app.task_try t where t.run = r.run), app.now())
   from jsonb_to_recordset(p) as x(run bigint, state text, reason text, run_state jsonb)
-  where r.run = x.run and r.state in ('queued', 'running');
+  where r.run = x.run and r.run = any (v_runs) and r.state in ('queued', 'running');
   select array_agg(distinct 'runs:' || r.dag_id) into v_accounts from app.dag_run r where r.run = any (v_runs);
   delete from app.lease l where l.run = any (v_runs);
   update app.wait w set known = true, ended_at = coalesce(w.ended_at, app.now()), ended_as = coalesce(w.ended_as, 'cancelled')

@@ -68,8 +68,11 @@ begin
     order by a.run, a.task_id, a.map_index, a.try, a.wait
     on conflict on constraint wait_pkey do update
       set begun_at = excluded.begun_at, resumes = excluded.resumes, spec = excluded.spec, state = excluded.state,
-          queue = excluded.queue, tell_after = app.now(), known = false
-      where w.begun_at is null
+          queue = excluded.queue, tell_after = app.now(), known = false,
+          -- A run that has forgotten what it did (it was reset) waits again for what it had given up.
+          ended_at = case when w.ended_as = 'cancelled' then null else w.ended_at end, ended_as = nullif(w.ended_as, 'cancelled')
+      -- Or it is told once more of an end that it has forgotten.
+      where w.begun_at is null or w.ended_at is not null
     returning w.run, w.task_id, w.map_index, w.try, w.wait, w.resumes, w.ended_at, w.payload
   ), tries as (
     -- Of a body that waits it is there; an event that came ahead of it is its output.

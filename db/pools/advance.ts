@@ -25,16 +25,19 @@ export interface RequestRow {
   readonly task_id: string;
   readonly map_index: number;
   readonly try: number;
+  /** It goes on behind that wait of its; left out: it begins. */
+  readonly wait?: number;
   readonly account: string;
   readonly slots: number;
   readonly priority: number;
 }
 
-interface GrantRow {
+export interface GrantRow {
   readonly run: number;
   readonly task_id: string;
   readonly map_index: number;
   readonly try: number;
+  readonly wait: number;
 }
 
 export interface Advanced {
@@ -58,7 +61,7 @@ export async function advance(
 ): Promise<Advanced> {
   const { rows } = await db.query<{
     undecided: boolean;
-    grants: [number, string, number, number][];
+    grants: [number, string, number, number, number][];
     woken: boolean;
   }>("select * from app.advance($1, $2, $3, $4)", [
     runs,
@@ -70,6 +73,12 @@ export async function advance(
   return {
     undecided: row.undecided,
     woken: row.woken,
-    grants: row.grants.map(([run, task_id, map_index, number]) => ({ run, task_id, map_index, try: number })),
+    grants: row.grants.map(([run, task_id, map_index, number, wait]) => ({
+      run,
+      task_id,
+      map_index,
+      try: number,
+      wait,
+    })),
   };
 }

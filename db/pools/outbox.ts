@@ -7,6 +7,8 @@ export interface UntoldGrant {
   readonly task_id: string;
   readonly map_index: number;
   readonly try: number;
+  /** It goes on behind that wait of its; 0: it begins. */
+  readonly wait: number;
   readonly dag_id: string;
   readonly run_id: string;
   readonly run_type: RunType;
@@ -36,9 +38,9 @@ export async function takeUntold(db: Db, limit: number, holdMs: number): Promise
              -- One that goes on after a wait has a row already.
              and t.state <> 'deferred')
        from taken t where l.run = t.run and l.task_id = t.task_id and l.map_index = t.map_index and l.try = t.try
-       returning l.run, l.task_id, l.map_index, l.try, l.known
+       returning l.run, l.task_id, l.map_index, l.try, l.wait, l.known
      )
-     select h.run, h.task_id, h.map_index, h.try, d.dag_id, d.run_id, d.run_type, d.logical_at,
+     select h.run, h.task_id, h.map_index, h.try, h.wait, d.dag_id, d.run_id, d.run_type, d.logical_at,
        d.run_state is not null as is_reopened
      from held h join app.dag_run d on d.run = h.run where not h.known
      order by h.run, h.task_id, h.map_index`,

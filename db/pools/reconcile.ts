@@ -6,7 +6,7 @@ export interface SuspectRun {
   readonly dag_id: string;
   readonly run_id: string;
   readonly state: string;
-  /** Activity ids of the tries that hold slots; null when none does. */
+  /** Activity ids of the tries that hold slots, with `+n` behind them of those that go on behind wait n; null when none does. */
   readonly granted: readonly string[] | null;
 }
 
@@ -22,7 +22,7 @@ export async function suspectRuns(
 ): Promise<readonly SuspectRun[]> {
   const { rows } = await db.query<SuspectRun>(
     `select d.run, d.dag_id, d.run_id, d.state, s.granted from (
-       select l.run, array_agg(l.task_id || case when l.map_index < 0 then '' else '[' || l.map_index || ']' end || '.' || l.try) filter (where l.task_id <> '') as granted from app.lease l
+       select l.run, array_agg(l.task_id || case when l.map_index < 0 then '' else '[' || l.map_index || ']' end || '.' || l.try || case when l.wait > 0 then '+' || l.wait else '' end) filter (where l.task_id <> '') as granted from app.lease l
        where l.granted_at is not null and l.told_at < app.now() - make_interval(secs => $1::double precision / 1000)
          and l.run > $3
          and not exists (select from app.lease o where o.run = l.run and o.task_id = '' and not o.known)

@@ -18,7 +18,9 @@ const cell: fc.Arbitrary<RunCell> = fc.record(
     told: fc.constant(true as const),
     waitBy: fc.integer({ min: 1, max: 3 }),
     waits: fc.nat(2),
-    resume: fc.record({ by: fc.option(fc.nat(2)) }),
+    waitBegun: fc.constant(true as const),
+    resume: fc.constant(true as const),
+    resumeOf: fc.record({ try: fc.nat(1), wait: fc.nat(1) }),
   },
   { requiredKeys: ["state", "try", "retries", "lost"] },
 );

@@ -181,7 +181,7 @@ class Chaos {
       final === "success"
         ? { kind: "success", measured: this.#measured({ task, index, try: number }) }
         : WAIT_END[final];
-    const end: WaitEnd = waits === "body" ? { kind: "resume", by: null } : ended;
+    const end: WaitEnd = waits === "body" ? { kind: "resume" } : ended;
     const woken: RunEvent = { kind: "woken", task, index, try: number, wait, end };
     this.#open.push(woken, woken, { ...woken, wait: wait + 1 }, { ...woken, wait: wait - 1 });
   }

@@ -46,7 +46,9 @@ export class Rig {
   run(at: number | Name, outcome: TryOutcome = success): readonly Effect[] {
     const cell = this.at(at);
     const number = this.cell(at).try;
-    const granted = this.send({ kind: "granted", ...cell, try: number });
+    const { resume, waits } = this.cell(at);
+    const wait = resume === undefined ? {} : { wait: waits! };
+    const granted = this.send({ kind: "granted", ...cell, try: number, ...wait });
     return [...granted, ...this.send({ kind: "ended", ...cell, try: number, outcome })];
   }
 

@@ -11,7 +11,7 @@ const asks = (deferral: Deferral): TryOutcome => ({ kind: "deferred", deferral }
 const poke = asks({ on: "poke" });
 const forEvent = asks({ on: "event", timeoutMs: null });
 const done: WaitEnd = { kind: "success" };
-const goesOn: WaitEnd = { kind: "resume", by: null };
+const goesOn: WaitEnd = { kind: "resume" };
 const late: WaitEnd = { kind: "expired", message: "too late" };
 
 const sensor = (more: Partial<RunWait> = {}): { wait: RunWait } => ({
@@ -180,10 +180,16 @@ describe("A6: a body that defers", () => {
   it("K38 A5 A6: it goes on in the same try, with a slot, and until the try's own time is over", () => {
     const rig = one();
     rig.run("a", forEvent);
-    expect(kinds(rig.wake("a", { kind: "resume", by: 1234 }))).toEqual(["request"]);
-    expect(rig.cell("a")).toMatchObject({ state: "queued", try: 1, waits: 1, resume: { by: 1234 } });
-    expect(kinds(rig.send({ kind: "granted", ...rig.at("a"), try: 1 }))).toEqual(["start"]);
-    expect(rig.cell("a")).toMatchObject({ state: "running", resume: { by: 1234 } });
+    expect(kinds(rig.wake("a", goesOn))).toEqual(["request"]);
+    expect(rig.effects.at(-1)).toMatchObject({ kind: "request", try: 1, wait: 1 });
+    expect(rig.cell("a")).toMatchObject({ state: "queued", try: 1, waits: 1, resume: true });
+    // The grant of its first part, told late: it has no slots now.
+    expect(kinds(rig.send({ kind: "granted", ...rig.at("a"), try: 1 }))).toEqual([]);
+    expect(kinds(rig.send({ kind: "granted", ...rig.at("a"), try: 1, wait: 1 }))).toEqual(["start"]);
+    expect(rig.cell("a")).toMatchObject({ state: "running", resume: true });
+    // The end of its first part, told twice.
+    rig.send({ kind: "ended", ...rig.at("a"), try: 1, outcome: forEvent, wait: 0 });
+    expect(rig.cell("a").state).toBe("running");
     rig.send({ kind: "ended", ...rig.at("a"), try: 1, outcome: success });
     expect(endsOf(rig)).toEqual(["1 success → success"]);
   });
@@ -263,7 +269,7 @@ describe("K39 A6: an end that comes before its run knows that the try waits", ()
     expect(rig.cell("a")).toMatchObject({ state: "queued", try: 1, waits: 1 });
     expect(rig.cell("a").early).toBeUndefined();
     // Of a second wait likewise; of one that is not the next, nothing is kept.
-    rig.send({ kind: "granted", ...rig.at("a"), try: 1 });
+    rig.send({ kind: "granted", ...rig.at("a"), try: 1, wait: 1 });
     rig.send({ kind: "woken", ...rig.at("a"), try: 1, wait: 1, end: late });
     expect(rig.cell("a").early).toBeUndefined();
     rig.send({ kind: "woken", ...rig.at("a"), try: 1, wait: 2, end: late });
@@ -444,10 +450,10 @@ describe("A6 A7: mapped sensors and bodies under maxActivePerRun", () => {
     rig.run("list", list(2));
     rig.run("load[0]", forEvent);
     expect(rig.stateOf("load[0]", "load[1]")).toEqual(["deferred", "queued"]);
-    expect(kinds(rig.wake("load[0]", { kind: "resume", by: 99 }))).toEqual([]);
+    expect(kinds(rig.wake("load[0]", goesOn))).toEqual([]);
     expect(rig.cell("load[0]")).toMatchObject({ state: "deferred", held: true });
     rig.run("load[1]");
-    expect(rig.cell("load[0]")).toMatchObject({ state: "queued", try: 1, waits: 1, resume: { by: 99 } });
+    expect(rig.cell("load[0]")).toMatchObject({ state: "queued", try: 1, waits: 1, resume: true });
     expect(rig.cell("load[0]").held).toBeUndefined();
     rig.run("load[0]");
     expect(rig.progress.state).toBe("success");
