@@ -3,6 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { RunDetail } from "../../api/contracts.ts";
 import { RunsCleared } from "../../api/contracts-commands.ts";
 import { workflowIdOf } from "../../core/ids.ts";
+import { unpack } from "../../core/packed.ts";
+import { partSignal, progressQuery } from "../../workflows/messages.ts";
 import { get, post, testApp } from "../api/support.ts";
 import { executionsOf } from "../support/executions.ts";
 import { startProduct, until, type Product } from "../support/product.ts";
@@ -285,6 +287,30 @@ describe("B2 B9: a run is cleared with another version, on real servers", () => 
     expect(rows).toEqual([{ version: await versionOf("ranged") }, { version: await versionOf("ranged") }]);
     await runs.fail("ranged", days[2]!);
     await runs.ended("ranged", days[2]!);
+  });
+
+  it("B2: a late word of a part counts by the positions of its own version, and is not taken for another task", async () => {
+    await save("words", `task("x", () => 1); task("a", () => 1);`);
+    const runId = await runs.begin("words");
+    await runs.ended("words", runId);
+    const first = await versionOf("words");
+    await save("words", `task("a", ${WAITS});`);
+    const second = await versionOf("words");
+    await clear("words", runId, ["a"], second);
+    await until(async () => ((await runs.view("words", runId)).cells["a"] === "running" ? true : null));
+    const handle = product.temporal.workflow.getHandle(workflowIdOf("words", runId));
+    const word = async (version: number) =>
+      await handle.signal(partSignal, {
+        part: 1,
+        ends: [[0, -1, 2, { kind: "success", output: version }, [], 0]],
+        version,
+      });
+    await word(first);
+    // A query is answered behind the signal.
+    const stood = unpack((await handle.query(progressQuery))!);
+    expect(stood.tasks[0]!.own).toMatchObject({ state: "running", try: 2 });
+    await word(second);
+    expect(await runs.ended("words", runId)).toMatchObject({ state: "success", outputs: { a: second } });
   });
 
   it("B2 B9: a long run goes on in new executions with the version that it has now", async () => {
