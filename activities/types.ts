@@ -93,7 +93,7 @@ export interface ReopenInput {
   readonly version?: number;
 }
 
-export interface OpenVersionInput {
+interface OpenVersionInput {
   readonly run: number;
   readonly version: number;
 }

@@ -11,7 +11,7 @@ import type { ShownCell } from "./shown-progress.ts";
 import { TASK_DONE } from "./states.ts";
 
 /** A cell that is to be written down: its task may have no position any more. */
-export interface CellRecord {
+interface CellRecord {
   readonly seq: number;
   readonly taskId: string;
   readonly mapIndex: number;
