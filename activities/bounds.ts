@@ -1,5 +1,6 @@
 /** Until when a try may go on (P6). */
 import type { BodyOutcome } from "../core/body.ts";
+import { after } from "../core/waits.ts";
 import { WAIT_TIMEOUT } from "../core/waking.ts";
 import type { RunTaskInput } from "./types.ts";
 
@@ -20,7 +21,7 @@ export function boundsOf(
   begunBy: number | null | undefined,
 ): Bounds {
   const at = Date.now();
-  const begun = executionTimeoutMs === null ? null : at + executionTimeoutMs;
+  const begun = executionTimeoutMs === null ? null : after(at, executionTimeoutMs);
   const tryBy = begunBy === undefined ? begun : begunBy;
   const by = Math.min(tryBy ?? Infinity, waitBy ?? Infinity);
   return { limitMs: by === Infinity ? null : Math.max(1, by - at), tryBy };

@@ -1,7 +1,7 @@
 /** A try that waits: the row that stands for it, and what its body finds when it goes on. */
 import type { BodyContext } from "../core/body.ts";
 import { Terminal } from "../core/errors.ts";
-import type { Deferral } from "../core/waits.ts";
+import { after, LONGEST_MS, type Deferral } from "../core/waits.ts";
 import type { Db } from "../db/connection.ts";
 import type { TryKey } from "../db/runs.ts";
 import { beginWaits, endedBefore, eventTries, resumedBy, type NewWait } from "../db/waits.ts";
@@ -40,13 +40,13 @@ export async function beginWait(
   if (await beginWaits(pool, [wait])) wantTelling();
 }
 
-type Own = Pick<NewWait, "kind" | "next_at" | "expires_in_ms">;
+type Own = Pick<NewWait, "kind" | "next_at" | "expires_at">;
 
 function ownOf(deferral: Exclude<Deferral, { on: "poke" }>): Own {
-  if (deferral.on === "time") return { kind: "time", next_at: isoOf(deferral.at) };
+  if (deferral.on === "time") return { kind: "time", next_at: isoOf(after(deferral.at, 0)) };
   return {
     kind: "event",
-    ...(deferral.timeoutMs !== null && { expires_in_ms: deferral.timeoutMs }),
+    ...(deferral.timeoutMs !== null && { expires_at: isoOf(after(Date.now(), deferral.timeoutMs)) }),
   };
 }
 
@@ -66,8 +66,8 @@ async function sensorWait(
     queue: plan.tasks[plan.positions.get(input.taskId)!]!.queue,
     resumes: false,
     spec: { refs: input.inputs, ...(input.asked !== undefined && { asked: input.asked }) },
-    every_ms: sensor.everyMs,
-    next_in_ms: sensor.everyMs,
+    every_ms: Math.min(sensor.everyMs, LONGEST_MS),
+    next_in_ms: Math.min(sensor.everyMs, LONGEST_MS),
     ...(waitBy !== undefined && { expires_at: isoOf(waitBy) }),
   };
 }
@@ -79,7 +79,7 @@ export async function waitByOf(
 ): Promise<number | undefined> {
   if (waitBy !== undefined) return waitBy;
   const wait = (await versions.load(info.version)).waits.get(taskId);
-  return wait?.kind === "sensor" && wait.timeoutMs !== null ? Date.now() + wait.timeoutMs : undefined;
+  return wait?.kind === "sensor" && wait.timeoutMs !== null ? after(Date.now(), wait.timeoutMs) : undefined;
 }
 
 /** What a body is told beside the run's facts: what ended its wait, and where waits are ended. */

@@ -3,7 +3,7 @@ import { MeridianError } from "../core/errors.ts";
 import { askedOf } from "../core/plan.ts";
 import type { TemplateValues } from "../core/templates.ts";
 import { otherRun, untilAt } from "../core/wait-times.ts";
-import type { SerialWait } from "../core/waits.ts";
+import { LONGEST_MS, type SerialWait } from "../core/waits.ts";
 import type { NewWait, WaitKey } from "../db/waits.ts";
 import type { LoadedVersion } from "../db/versions.ts";
 import type { Grant, RunInfo } from "./types.ts";
@@ -23,8 +23,9 @@ export function newWait(
   try {
     return { ...base, ...ownOf(wait, valuesOf(info, conf, key), base.spec) };
   } catch (error) {
-    if (!(error instanceof MeridianError)) throw error;
-    return cannotBe(base, error.code, error.message);
+    // Whatever it is, it would be the same the next time.
+    const code = error instanceof MeridianError ? error.code : "wait_failed";
+    return cannotBe(base, code, error instanceof Error ? error.message : String(error));
   }
 }
 
@@ -39,14 +40,14 @@ function ownOf(
   spec: NewWait["spec"],
 ): Pick<NewWait, "kind"> & Partial<NewWait> {
   if (wait.kind === "until") return { kind: "time", next_at: new Date(untilAt(wait, values)).toISOString() };
-  const bound = wait.timeoutMs === null ? {} : { expires_in_ms: wait.timeoutMs };
+  const bound = wait.timeoutMs === null ? {} : { expires_in_ms: Math.min(wait.timeoutMs, LONGEST_MS) };
   if (wait.kind === "event") return { kind: "event", ...bound };
   const { logicalAt, runId } = otherRun(wait, values);
   return {
     kind: "run",
     ...bound,
     next_in_ms: 0,
-    every_ms: wait.everyMs,
+    every_ms: Math.min(wait.everyMs, LONGEST_MS),
     spec: {
       ...spec,
       dag_id: wait.dagId,

@@ -27,8 +27,11 @@ export interface PokesDeps extends TaskActivitiesDeps, OpeningSettings {
   readonly onError: (error: Error) => void;
 }
 
-/** Checks under way at once in one worker. */
+/** Checks under way at once in one worker, but for those that take long: they keep nobody from theirs. */
 const AT_ONCE = 64;
+const LONG_MS = 2_000;
+/** With those. */
+const MOST = 1_000;
 /** A body under way hears within so long that its wait has been ended. */
 const KEEP_MS = 500;
 /** Checks that said no share a statement. */
@@ -36,6 +39,7 @@ const REST_MS = 100;
 
 interface Poke {
   readonly key: WaitKey;
+  readonly beganAt: number;
   readonly stop: AbortController;
 }
 
@@ -62,23 +66,29 @@ export class Pokes {
 
   /** Takes what is due, as far as there is room, and checks it. */
   async look(): Promise<void> {
-    const room = AT_ONCE - this.#running.size;
+    const room = this.#room;
     if (room <= 0 || this.#ended) return;
     const { pool, workerId, queues, lostAfterMs, onError } = this.#deps;
     const rows = await claimPokes(pool, workerId, queues, room, lostAfterMs);
     this.#more = rows.length === room;
     for (const row of rows) {
-      const poke = { key: keyOf(row), stop: new AbortController() };
+      const poke = { key: keyOf(row), beganAt: performance.now(), stop: new AbortController() };
       const name = nameOf(row);
       this.#running.set(name, poke);
       this.#check(row, poke.stop.signal)
         .catch(onError)
         .finally(() => {
           this.#running.delete(name);
-          if (this.#more && this.#running.size < AT_ONCE / 2) this.#deps.wantMore();
+          if (this.#more && this.#room >= AT_ONCE / 2) this.#deps.wantMore();
         });
     }
     if (!this.#keeping && this.#running.size > 0) this.#keepLater();
+  }
+
+  get #room(): number {
+    const long = performance.now() - LONG_MS;
+    const brief = [...this.#running.values()].filter(({ beganAt }) => beganAt > long).length;
+    return Math.min(AT_ONCE - brief, MOST - this.#running.size);
   }
 
   /** Takes no more. */

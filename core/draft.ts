@@ -17,7 +17,7 @@ import {
 import { afterFailure, fraction } from "./retry.ts";
 import { decide, type RuleAnswer } from "./rules.ts";
 import { TASK_DONE, type RunState, type TaskState } from "./states.ts";
-import { isBodyless } from "./waits.ts";
+import { after, isBodyless } from "./waits.ts";
 import { abandonedOf } from "./waking.ts";
 
 export class Draft {
@@ -193,7 +193,7 @@ export class Draft {
     this.cells.set(at.task, at.index, {
       ...cell,
       state: "running",
-      ...(counts && { waitBy: now + timeoutMs }),
+      ...(counts && { waitBy: after(now, timeoutMs) }),
     });
   }
 

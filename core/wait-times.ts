@@ -1,15 +1,15 @@
 /** Which instant, and which run, a wait is for. Pure; reads the calendar, so it is no part of a workflow. */
 import { dsOf, parseInstant } from "./calendar/dates.ts";
-import { firstInstant, wallOf, zoneOf } from "./calendar/zone.ts";
+import { CALENDAR_FROM_AT, firstInstant, wallOf, zoneOf } from "./calendar/zone.ts";
 import { DefinitionError } from "./errors.ts";
 import { runIdOf } from "./ids.ts";
 import { compileTemplate, type TemplateValues } from "./templates.ts";
-import type { SerialOther, SerialUntil } from "./waits.ts";
+import { after, type SerialOther, type SerialUntil } from "./waits.ts";
 
 /** Epoch ms. Throws a DefinitionError when its text comes out as no instant. */
 export function untilAt(wait: SerialUntil, values: TemplateValues): number {
   const { endAt, zone } = values;
-  if (wait.delayMs !== undefined) return endAt + wait.delayMs;
+  if (wait.delayMs !== undefined) return after(endAt, wait.delayMs);
   if (wait.time !== undefined) return parseInstant(`${dsOf(endAt, zone)}T${wait.time}`, zone);
   return instantOf("at", wait.at ?? "", values);
 }
@@ -33,6 +33,8 @@ function earlier(at: number, beforeMs: number, zone: string): number {
   const days = Math.floor(beforeMs / DAY_MS);
   if (days === 0) return at - beforeMs;
   const place = zoneOf(zone);
+  if (at - beforeMs < CALENDAR_FROM_AT)
+    throw new DefinitionError("instant_invalid", 'option "before" leads to a date before the year 1800');
   return firstInstant(place, wallOf(place, at) - days * DAY_MS) - (beforeMs - days * DAY_MS);
 }
 

@@ -3,6 +3,15 @@
 import type { BodyError } from "./body.ts";
 import type { Measured } from "./mapping.ts";
 
+/** No instant is later: what would be counts as then. */
+const LATEST_AT = Date.UTC(9999, 11, 31);
+
+/** No wait is longer, and no rest between two checks: a hundred years. */
+export const LONGEST_MS = 36_525 * 86_400_000;
+
+/** Epoch ms, so long after `at`. */
+export const after = (at: number, ms: number): number => Math.min(at + ms, LATEST_AT);
+
 /** How long a wait may last, and what then. */
 interface Bounded {
   /** From its beginning, over retries and lost workers (P6), ms; null: for ever. */

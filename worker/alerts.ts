@@ -12,11 +12,11 @@ export interface AlertsDeps {
   readonly url: string | undefined;
 }
 
-const AT_ONCE = 100;
+const AT_ONCE = 16;
 const IN_PARALLEL = 8;
 const ANSWER_MS = 10_000;
-/** Longer than an answer may take. */
-const HOLD_MS = 30_000;
+/** Longer than the answers to all of them may take. */
+const HOLD_MS = 60_000;
 const BACKOFF = { retryDelayMs: 5_000, retryFactor: 2, retryMaxDelayMs: 3_600_000 };
 /** Attempts within a day or so, by that back-off. */
 const MOST_ATTEMPTS = 32;

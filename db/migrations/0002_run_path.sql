@@ -53,8 +53,10 @@ begin
   using jsonb_to_recordset(p) as r(run bigint, task_id text, map_index integer, try integer, state text, try_state text)
   where l.run = r.run and l.task_id = r.task_id and l.map_index = r.map_index and r.task_id <> ''
     and (l.try = r.try or r.try_state is null)
-    -- The slot of a try that waits came back with its record; by now it may have asked for one again.
-    and r.state <> 'deferred';
+    -- Of a try that waits: not the slot that it has asked for since.
+    and (r.state <> 'deferred' or l.wait < (
+      select max(w.wait) from app.wait w
+      where w.run = r.run and w.task_id = r.task_id and w.map_index = r.map_index and w.try = r.try));
 
   -- Nothing waits any more for a try that has ended, or for those before it; the run knows.
   update app.wait as w set known = true, ended_at = coalesce(w.ended_at, app.now()), ended_as = coalesce(w.ended_as, 'cancelled')
