@@ -6,6 +6,7 @@ import { otherRun, untilAt } from "../core/wait-times.ts";
 import { LONGEST_MS, type SerialWait } from "../core/waits.ts";
 import type { NewWait, WaitKey } from "../db/waits.ts";
 import type { LoadedVersion } from "../db/versions.ts";
+import { labelOfWait } from "./labels.ts";
 import type { Grant, RunInfo } from "./types.ts";
 
 /** `conf`: what the run was triggered with. */
@@ -17,11 +18,17 @@ export function newWait(
 ): NewWait {
   const key: WaitKey = { run: info.run, task_id: taskId, map_index: mapIndex, try: number, wait: 1 };
   const wait = version.waits.get(taskId);
-  const base = { ...key, resumes: false, spec: askedBy(version, taskId) };
+  const values = valuesOf(info, conf, key);
+  const base = {
+    ...key,
+    resumes: false,
+    spec: askedBy(version, taskId),
+    ...labelOfWait(version.labels.get(taskId), values),
+  };
   if (wait === undefined || wait.kind === "sensor")
     return cannotBe(base, "no_wait", `task "${taskId}" of this version waits for nothing by itself`);
   try {
-    return { ...base, ...ownOf(wait, valuesOf(info, conf, key), base.spec) };
+    return { ...base, ...ownOf(wait, values, base.spec) };
   } catch (error) {
     // Whatever it is, it would be the same the next time.
     const code = error instanceof MeridianError ? error.code : "wait_failed";

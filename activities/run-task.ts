@@ -7,6 +7,7 @@ import { runBody } from "./body-run.ts";
 import { boundsOf, byItsWait } from "./bounds.ts";
 import type { Confs } from "./confs.ts";
 import { beginWait, resumedWith, waitByOf, type DeferringDeps } from "./deferring.ts";
+import { labelling } from "./labels.ts";
 import type { LargeValues } from "./large-values.ts";
 import { nextTasks } from "./next-tasks.ts";
 import { untilThere } from "./patience.ts";
@@ -62,6 +63,7 @@ export function createTaskActivities(deps: TaskActivitiesDeps): TaskActivities {
           await untilThere(cancellationSignal, call);
         const conf = input.info.conf ?? (await there(async () => await deps.confs.of(input.info.run)));
         const { context, begunBy } = await there(async () => await resumedWith(deps, key, input));
+        const { labels } = await there(async () => await deps.versions.load(input.info.version));
         const waitBy = await there(async () => await waitByOf(deps, input));
         const bounds = boundsOf(input, waitBy, begunBy);
         const ended = await runBody(
@@ -75,6 +77,7 @@ export function createTaskActivities(deps: TaskActivitiesDeps): TaskActivities {
             ...(input.asked !== undefined && { asked: input.asked }),
             executionTimeoutMs: bounds.limitMs,
             isolation: input.isolation,
+            ...labelling(deps.records, key, labels.get(input.taskId)),
           },
           cancellationSignal,
           (line) => {

@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import { isRefusal } from "../core/batcher.ts";
-import { recordTries, type EndedRow, type NextRow, type StartedRow } from "../db/tries.ts";
+import { recordTries, type EndedRow, type LabelRow, type NextRow, type StartedRow } from "../db/tries.ts";
 import { assemble, isRead, type InputPart, type TryInputs } from "./try-inputs.ts";
 
 type Item = { readonly reject: (error: Error) => void } & (
   | { kind: "started"; row: StartedRow; resolve: (inputs: TryInputs) => void }
   | { kind: "ended"; row: EndedRow; next: readonly NextRow[]; resolve: (granted: readonly string[]) => void }
+  | { kind: "labelled"; row: LabelRow }
 );
 
 const LIMIT = 500;
@@ -15,6 +16,8 @@ const START_WINDOW_MS = 10;
 /** After a statement for several tries more are about to come, and gather for the next: a statement costs 2 ms of CPU. */
 const BUSY_ITEMS = 4;
 const BUSY_REST_MS = 40;
+/** A label goes with what else is written; of a body that runs on alone it is seen within so long. */
+const LABEL_WINDOW_MS = 500;
 const RETRY_MS = [100, 200, 500, 1000, 2000];
 
 /**
@@ -29,6 +32,7 @@ export class TryRecords {
   #waiting: Item[] = [];
   #busy = false;
   #timer: NodeJS.Timeout | undefined;
+  #timerAt = Infinity;
 
   constructor(pool: pg.Pool, onFreed: () => void, onError: (error: Error) => void) {
     this.#pool = pool;
@@ -54,22 +58,39 @@ export class TryRecords {
     );
   }
 
+  /** Written no later than what comes next of its try. */
+  labelled(row: LabelRow): void {
+    // What the database refuses of it is told by `onError`: a label is worth no more.
+    this.#add({ kind: "labelled", row, reject: () => undefined }, LABEL_WINDOW_MS);
+  }
+
   #add(item: Item, withinMs: number): void {
     this.#waiting.push(item);
     if (this.#busy) return;
     if (withinMs === 0) void this.#drain();
-    else this.#timer ??= setTimeout(() => void this.#drain(), withinMs);
+    else this.#drainWithin(withinMs);
+  }
+
+  #drainWithin(ms: number): void {
+    const at = performance.now() + ms;
+    if (at >= this.#timerAt) return;
+    clearTimeout(this.#timer);
+    this.#timerAt = at;
+    this.#timer = setTimeout(() => void this.#drain(), ms);
+    // Nobody waits for a label.
+    if (ms === LABEL_WINDOW_MS) this.#timer.unref();
   }
 
   async #drain(): Promise<void> {
     clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#timerAt = Infinity;
     if (this.#busy) return;
     this.#busy = true;
     await Promise.resolve();
     /** So many are written one by one. */
     let alone = 0;
-    for (let failures = 0; this.#waiting.length > 0;) {
+    const goesOn = (): boolean => alone > 0 || this.#waiting.some(({ kind }) => kind !== "labelled");
+    for (let failures = 0, first = true; this.#waiting.length > 0 && (first || goesOn()); first = false) {
       const batch = this.#waiting.slice(0, alone > 0 ? 1 : LIMIT);
       try {
         await this.#write(batch);
@@ -93,21 +114,25 @@ export class TryRecords {
       }
     }
     this.#busy = false;
+    if (this.#waiting.length > 0) this.#drainWithin(LABEL_WINDOW_MS);
   }
 
   async #write(batch: readonly Item[]): Promise<void> {
     const started: StartedRow[] = [];
     const ended: EndedRow[] = [];
     const next: NextRow[] = [];
+    const labels: LabelRow[] = [];
     for (const item of batch) {
-      if (item.kind === "started") {
+      if (item.kind === "labelled") {
+        labels.push(item.row);
+      } else if (item.kind === "started") {
         started.push(item.row);
       } else {
         ended.push(item.row);
         next.push(...item.next);
       }
     }
-    const recorded = await recordTries(this.#pool, started, ended, next);
+    const recorded = await recordTries(this.#pool, started, ended, next, labels);
     const parts = new Map<string, InputPart[]>();
     for (const row of recorded.inputs) {
       const key = keyOf(row);
@@ -119,7 +144,7 @@ export class TryRecords {
     for (const item of batch) {
       if (item.kind === "started") {
         item.resolve(assemble(item.row.inputs, parts.get(keyOf(item.row)) ?? []));
-      } else {
+      } else if (item.kind === "ended") {
         // The first of a run's ends carries the grants of all; the run keeps those it does not need yet.
         item.resolve(grants.get(item.row.run) ?? []);
         grants.delete(item.row.run);

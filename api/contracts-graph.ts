@@ -14,6 +14,12 @@ export const Timetable = z
   .openapi("Timetable");
 export type Timetable = z.infer<typeof Timetable>;
 
+/** Of an instance; it addresses nothing, and two may be the same. */
+export const mapLabel = z
+  .string()
+  .optional()
+  .openapi({ description: "What people read beside its index; left out: nothing" });
+
 const MappedOver = z
   .object({
     over: z
@@ -22,6 +28,10 @@ const MappedOver = z
     how: z.enum(["product", "zip"]),
     batch: z.int().nullable(),
     max: z.int(),
+    label: z
+      .string()
+      .optional()
+      .openapi({ description: "Template of what people read beside an instance's index; left out: nothing" }),
     group: z.string().nullable().openapi({ description: "Id of the group that is mapped as a whole" }),
   })
   .openapi("MappedOver");

@@ -1,7 +1,7 @@
 /** Runs as lists and other shapes show them. */
 import { z } from "@hono/zod-openapi";
 import { RUN_STATES, RUN_TYPES } from "../core/states.ts";
-import { instant, optionalInstant } from "./contracts-graph.ts";
+import { instant, mapLabel, optionalInstant } from "./contracts-graph.ts";
 
 export const RunState = z.enum(RUN_STATES).openapi("RunState");
 export const RunType = z.enum(RUN_TYPES).openapi("RunType");
@@ -35,7 +35,7 @@ export const RunTasks = z
     running: z.int(),
     waiting: z.int(),
     failed: z.int(),
-    firstFailed: z.object({ taskId: z.string(), mapIndex: z.int() }).nullable(),
+    firstFailed: z.object({ taskId: z.string(), mapIndex: z.int(), mapLabel }).nullable(),
   })
   .openapi("RunTasks");
 export type RunTasks = z.infer<typeof RunTasks>;

@@ -1,7 +1,7 @@
 /** Waits as they leave the API, and what is asked of them. */
 import { z } from "@hono/zod-openapi";
 import { WAIT_KINDS } from "../core/why-deferred.ts";
-import { optionalInstant } from "./contracts-graph.ts";
+import { mapLabel, optionalInstant } from "./contracts-graph.ts";
 
 /** A task that waits without a slot, or has waited. */
 export const Wait = z
@@ -11,6 +11,7 @@ export const Wait = z
     runId: z.string(),
     taskId: z.string(),
     mapIndex: z.int().openapi({ description: "-1: not mapped" }),
+    mapLabel,
     try: z.int(),
     wait: z.int().openapi({ description: "Number of the wait within its try, from 1" }),
     kind: z.enum(WAIT_KINDS).openapi({
@@ -49,6 +50,7 @@ export const TryWait = Wait.omit({
   runId: true,
   taskId: true,
   mapIndex: true,
+  mapLabel: true,
   try: true,
 }).openapi("TryWait");
 export type TryWait = z.infer<typeof TryWait>;

@@ -4,7 +4,7 @@
  */
 import { z } from "@hono/zod-openapi";
 import { TASK_STATES, TRY_STATES } from "../core/states.ts";
-import { DagVersion, Graph, instant, optionalInstant } from "./contracts-graph.ts";
+import { DagVersion, Graph, instant, mapLabel, optionalInstant } from "./contracts-graph.ts";
 import { TryWait } from "./contracts-waits.ts";
 import { Interval, Run, RunState, RunType } from "./contracts-runs.ts";
 
@@ -121,9 +121,9 @@ export const GridCell = z
   .openapi("GridCell");
 export type GridCell = z.infer<typeof GridCell>;
 
-/** Instances of a mapped task that are in one state, as one cell with how many they are. */
+/** Instances of a mapped task that are in one state, as one cell with how many they are; then up to four of their labels. */
 const MappedCell = z
-  .tuple([z.int(), z.int(), z.int(), z.number().nullable(), z.number().nullable(), z.int()])
+  .tuple([z.int(), z.int(), z.int(), z.number().nullable(), z.number().nullable(), z.int()], z.string())
   .openapi("MappedCell");
 export type MappedCell = z.infer<typeof MappedCell>;
 
@@ -150,6 +150,7 @@ export const Cell = z
   .object({
     taskId: z.string(),
     mapIndex: z.int().openapi({ description: "-1: not mapped" }),
+    mapLabel,
     state: TaskState,
     try: z.int(),
     queuedAt: optionalInstant,
@@ -226,6 +227,7 @@ export const TryList = z
   .object({
     taskId: z.string(),
     mapIndex: z.int(),
+    mapLabel,
     state: TaskState,
     tries: z.array(Try).openapi({ description: "First try first" }),
     notBegun: z.array(TryNotBegun).openapi({

@@ -79,10 +79,10 @@ export function layGrid(
   removed.forEach((task, i) => place.set(task, current.length + i));
   const columns = new Map(runs.map((row) => [row.run, [] as GridCell[]]));
   const mapped = new Map(runs.map((row) => [row.run, [] as MappedCell[]]));
-  for (const [run, task, state, number, started, ended, count] of cells) {
+  for (const [run, task, state, number, started, ended, count, labels] of cells) {
     const cell: GridCell = [place.get(task)!, STATE_NUMBER[state], number, started, ended];
     if (count === undefined) columns.get(run)?.push(cell);
-    else mapped.get(run)?.push([...cell, count]);
+    else mapped.get(run)?.push([...cell, count, ...(labels ?? [])]);
   }
   return {
     states: [...TASK_STATES],

@@ -31,11 +31,23 @@ export const shapeRun = (row: RunRow): Run => ({
   reason: row.reason,
 });
 
-export const shapeRunTasks = ({ failed_task, failed_map_index, ...row }: RunTasksRow): RunTasks => ({
+/** Left out where there is none. */
+export const labelOf = (label: string | null): { readonly mapLabel?: string } =>
+  label === null ? {} : { mapLabel: label };
+
+export const shapeRunTasks = ({
+  failed_task,
+  failed_map_index,
+  failed_label,
+  ...row
+}: RunTasksRow): RunTasks => ({
   running: row.running,
   waiting: row.waiting,
   failed: row.failed,
-  firstFailed: failed_task === null ? null : { taskId: failed_task, mapIndex: failed_map_index ?? -1 },
+  firstFailed:
+    failed_task === null
+      ? null
+      : { taskId: failed_task, mapIndex: failed_map_index ?? -1, ...labelOf(failed_label) },
 });
 
 /** Its log goes on, now or after its wait. */
@@ -44,6 +56,7 @@ export const isUnderWay = (state: TryState): boolean => state === "running" || s
 export const shapeCell = (row: CellRow): Cell => ({
   taskId: row.task_id,
   mapIndex: row.map_index,
+  ...labelOf(row.label),
   state: row.state,
   try: row.try,
   queuedAt: isoOrNull(row.queued_at),

@@ -3,7 +3,7 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { NotFound } from "../core/errors.ts";
 import type { Db } from "../db/connection.ts";
 import {
-  readTaskState,
+  readTaskStand,
   readTaskWaiting,
   readTries,
   readTry,
@@ -17,7 +17,7 @@ import { LogPiece, TryList, type Try } from "./contracts.ts";
 import type { AppDeps } from "./deps.ts";
 import { LogQuery, newRoutes, TaskPath, TriesQuery, TryPath } from "./requests.ts";
 import { findRun } from "./runs.ts";
-import { iso, isoOrNull, isUnderWay, json, shapeWaiting } from "./shape.ts";
+import { iso, isoOrNull, isUnderWay, json, labelOf, shapeWaiting } from "./shape.ts";
 import { shapeTryWait, waitUrls } from "./waits.ts";
 
 /** Of a task's waits, and of its reasons to wait for slots, the last so many. */
@@ -55,8 +55,8 @@ export const tryRoutes = (deps: AppDeps) => {
       const { mapIndex } = c.req.valid("query");
       const { run } = await findRun(db, dagId, runId);
       const key = { run, taskId, mapIndex };
-      const [state, tries, asked, deferred, waited, waits] = await Promise.all([
-        readTaskState(db, key),
+      const [stand, tries, asked, deferred, waited, waits] = await Promise.all([
+        readTaskStand(db, key),
         readTries(db, key),
         readTaskWaiting(db, key),
         readTaskDeferred(db, key),
@@ -64,7 +64,7 @@ export const tryRoutes = (deps: AppDeps) => {
         readTaskWaits(db, key, HELD),
       ]);
       const waiting = asked ?? deferred;
-      if (state === null) {
+      if (stand === null) {
         const task = mapIndex === -1 ? `"${taskId}"` : `"${taskId}" [${mapIndex}]`;
         throw new NotFound("no_task", `run "${runId}" of dag "${dagId}" has no task ${task}`);
       }
@@ -74,7 +74,8 @@ export const tryRoutes = (deps: AppDeps) => {
       const body: TryList = {
         taskId,
         mapIndex,
-        state,
+        ...labelOf(stand.label),
+        state: stand.state,
         tries: tries.map((row) => ({
           ...shapeTry(row, outputHref(c.req.valid("param"), row.try, mapIndex)),
           ...heldOf(row.try),

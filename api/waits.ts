@@ -22,7 +22,7 @@ import {
   whyNotStorable,
 } from "./requests.ts";
 import { findRun } from "./runs.ts";
-import { cutPage, isoOrNull, json } from "./shape.ts";
+import { cutPage, isoOrNull, json, labelOf } from "./shape.ts";
 
 const listWaits = createRoute({
   method: "get",
@@ -170,6 +170,7 @@ const shapeWait = (row: WaitRow, url: string | null): Wait => ({
   runId: row.run_id,
   taskId: row.task_id,
   mapIndex: row.map_index,
+  ...labelOf(row.label),
   try: row.try,
   ...shapeTryWait(row, url),
 });

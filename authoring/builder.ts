@@ -2,6 +2,7 @@
 import { DefinitionError } from "../core/errors.ts";
 import type { SerialGraph } from "../core/graph.ts";
 import { checkId } from "../core/ids.ts";
+import { labelsOf } from "../core/map-label.ts";
 import type { SerialWait } from "../core/waits.ts";
 import { Collected } from "./collected.ts";
 import { checkAcyclic } from "./cycle.ts";
@@ -266,7 +267,7 @@ export class Builder implements OpenDag {
       serialise(this.dagId, this.#options, this.#params, this.#has.groups, this.#has.tasks, this.#has.maps),
     );
     const bodies = new Map(this.#has.tasks.map((task) => [task.id, task]));
-    return Object.freeze({ id: this.dagId, graph, ...makeReady(this.#params, bodies) });
+    return Object.freeze({ id: this.dagId, graph, ...makeReady(this.#params, bodies, labelsOf(graph)) });
   }
 
   get #around(): Pick<DraftGroup, "prefix" | "defaults" | "map"> {

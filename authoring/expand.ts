@@ -1,8 +1,9 @@
-/** What tasks and groups are mapped over: the options `expand`, `expandBy`, `batch` and `maxMapped`, checked. */
+/** What tasks and groups are mapped over: the options `expand`, `expandBy`, `batch`, `maxMapped` and `mapLabel`, checked. */
 import { DefinitionError } from "../core/errors.ts";
+import { compileMapLabel } from "../core/map-label.ts";
 import { countOf } from "../core/mapping.ts";
 import type { DraftMap } from "./draft.ts";
-import { MAX_MAPPED } from "./options.ts";
+import { MAX_MAPPED, within } from "./options.ts";
 import { checkInputName } from "./own-options.ts";
 import { toOutput } from "./output.ts";
 import { show } from "./show.ts";
@@ -15,6 +16,7 @@ interface Values {
   readonly expandBy: DraftMap["how"];
   readonly batch: number | null;
   readonly maxMapped: number;
+  readonly mapLabel: string;
 }
 
 /** Null: it is not mapped. `taskOf`: the position of a task given in this place. */
@@ -26,7 +28,9 @@ export function readMap(
 ): DraftMap | null {
   const names = Object.keys(values.expand);
   if (names.length === 0) {
-    const alone = (["expandBy", "batch", "maxMapped"] as const).find((key) => values[key] !== UNMAPPED[key]);
+    const alone = (["expandBy", "batch", "maxMapped", "mapLabel"] as const).find(
+      (key) => values[key] !== UNMAPPED[key],
+    );
     if (alone === undefined) return null;
     throw new DefinitionError(
       "not_mapped",
@@ -55,12 +59,15 @@ export function readMap(
     how: values.expandBy,
     batch: values.batch,
     max: values.maxMapped,
+    ...(values.mapLabel !== "" && { label: values.mapLabel }),
   };
+  if (values.mapLabel !== "")
+    within(`${where}: option "mapLabel"`, () => compileMapLabel(values.mapLabel, names, ""));
   checkCount(map, where);
   return map;
 }
 
-const UNMAPPED = { expandBy: "product", batch: null, maxMapped: MAX_MAPPED };
+const UNMAPPED = { expandBy: "product", batch: null, maxMapped: MAX_MAPPED, mapLabel: "" };
 
 /** A copy of its own, with nothing in it that JSON would change. */
 function constant(list: readonly unknown[], where: string): readonly unknown[] {

@@ -24,6 +24,7 @@ import {
 } from "./local-context.ts";
 import { checkEvents, checkOtherRuns } from "./local-events.ts";
 import { inputValues } from "./local-inputs.ts";
+import { LocalLabels } from "./local-labels.ts";
 import { startTry } from "./local-try.ts";
 import type { Limit, RunningTry } from "./local-try.ts";
 import type { WaitHost } from "./local-wait-types.ts";
@@ -33,6 +34,8 @@ import type { Dag } from "./registry.ts";
 export interface RunOptions extends LocalOptions {
   /** Hears of each change of a task's state; of an instance by its name: `load[2]`. */
   readonly onState?: ((taskId: string, state: TaskState) => void) | undefined;
+  /** Hears what people read beside the index of an instance, by its name, as its first try begins. */
+  readonly onLabel?: ((taskId: string, label: string) => void) | undefined;
   /** Hears why a try failed, as it does. */
   readonly onFailedTry?: ((taskId: string, number: number, error: BodyError) => void) | undefined;
   /** Waits before a retry, and between two checks of a sensor. Default: as long, but at most a second. */
@@ -50,6 +53,8 @@ export interface RunOptions extends LocalOptions {
 
 export interface LocalTask {
   readonly state: TaskState;
+  /** Of an instance of a mapped task: what people read beside its index; null: nothing. */
+  readonly label: string | null;
   /** How many tries began. */
   readonly tries: number;
   /** Undefined: the task has none. */
@@ -114,6 +119,7 @@ class Local {
   readonly #resumed = new Map<string, NonNullable<BodyContext["resumed"]>>();
   /** What waits were ended with, until it is noted. */
   readonly #kept = new Map<string, unknown>();
+  readonly #labels: LocalLabels;
   #waits!: LocalWaits;
   #free: number;
   #wake = (): void => {};
@@ -130,6 +136,7 @@ class Local {
     this.#context = contextOf(graph, this.#interval, options);
     this.#plan = planOf(graph);
     this.#progress = newProgress(this.#plan);
+    this.#labels = new LocalLabels(graph, this.#context);
   }
 
   async run(): Promise<LocalRun> {
@@ -224,6 +231,8 @@ class Local {
 
   #tryOf(at: AtTry, limit: Limit | null, resumed?: BodyContext["resumed"]): RunningTry {
     const { id, retries } = this.#graph.tasks[at.task]!;
+    const inputs = inputValues(this.#plan, this.#progress, at, (name) => this.#cells.get(name)?.output);
+    if (this.#cell(at).label === null) this.#label(at, inputs);
     const { connection = noConnection, graceMs = GRACE_MS } = this.#options;
     return startTry({
       context: {
@@ -236,13 +245,20 @@ class Local {
         ...(resumed !== undefined && { resumed }),
       },
       body: this.#dag.bodyOf(id) ?? missingBody,
-      inputs: inputValues(this.#plan, this.#progress, at, (name) => this.#cells.get(name)?.output),
+      inputs,
       ...askedOf(this.#plan, at.task),
       limit,
       graceMs,
       connection,
       log: (level, text) => this.#log(at, level, text),
     });
+  }
+
+  #label(at: At, inputs: Readonly<Record<string, unknown>> | null): void {
+    const label = this.#labels.of(at, inputs, (text) => this.#log(at, "warn", text));
+    if (label === null) return;
+    this.#cell(at).label = label;
+    this.#options.onLabel?.(this.#nameOf(at), label);
   }
 
   #log(at: At, level: LogLine["level"], text: string): void {
@@ -265,6 +281,7 @@ class Local {
     const { waits = 1, waitBy = null } = this.#runCell(at);
     const tryBy = deferral === null ? null : (this.#tryBy.get(name) ?? null);
     this.#cell(at).tries = at.try;
+    if (deferral === null) this.#label(at, null);
     const { task, index, try: number } = at;
     this.#waits.begin({ task, index, try: number, name, wait: waits, tryBy, waitBy }, deferral);
   }
@@ -361,6 +378,7 @@ class Local {
 
 const newCell = (): Cell => ({
   state: "none",
+  label: null,
   tries: 0,
   output: undefined,
   error: null,

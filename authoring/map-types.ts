@@ -42,4 +42,9 @@ export interface MapOptions<E extends Expand, B extends number | undefined> {
   readonly batch?: B;
   /** More instances than this fail the task before any begins. Default 1024. */
   readonly maxMapped?: number | undefined;
+  /**
+   * What people read beside an instance's index: a text with `{{ … }}` over its item, by the list's name, and the run's dates,
+   * such as `"{{ city.name }}"`. Labels address nothing, and two may be the same. Default empty: nothing.
+   */
+  readonly mapLabel?: string | undefined;
 }

@@ -144,6 +144,12 @@ const MAP_OPTIONS = {
     read.whole(1, MOST_MAPPED),
     "instances",
   ),
+  mapLabel: option(
+    "What people read beside an instance's index: a text with {{ … }} over its item; empty: nothing.",
+    airflow("map_index_template"),
+    "",
+    read.text,
+  ),
 } satisfies Record<keyof MapOptions<Expand, number>, Option<unknown>>;
 
 const LABEL = option("What people read instead of the id; empty: the id.", OURS, "", read.text);

@@ -1,5 +1,6 @@
 /** What stands between a try's context and its body: params read by the DAG's schema, templates rendered. */
-import { compileTemplate, type Render } from "../core/templates.ts";
+import type { TaskLabel } from "../core/map-label.ts";
+import { compileTemplate, type Render, type TemplateValues } from "../core/templates.ts";
 import { Terminal } from "../core/errors.ts";
 import type { Params, Payload } from "./params.ts";
 import type { Dag } from "./registry.ts";
@@ -30,6 +31,7 @@ interface Task {
 export function makeReady(
   params: Params | null,
   tasks: ReadonlyMap<string, Task>,
+  labels: ReadonlyMap<string, TaskLabel>,
 ): Omit<Dag, "id" | "graph"> {
   const readParams = (conf: AnyParams) => (params === null ? conf : params.read(conf));
   const ready = (taskId: string, context: TaskContext): TaskContext | Promise<TaskContext> => {
@@ -41,6 +43,8 @@ export function makeReady(
   return {
     readParams,
     ready,
+    labelOf: (taskId, context) =>
+      labels.get(taskId)?.ofInputs?.(valuesOf(context, {}), context.inputs) ?? null,
     payloadErrors: (taskId, payload) => tasks.get(taskId)?.payload?.misfits(payload) ?? [],
     bodyOf: (taskId) => {
       const task = tasks.get(taskId);
@@ -53,22 +57,24 @@ export function makeReady(
 
 function filled(context: TaskContext, params: AnyParams, templates: CompiledTemplates | null): TaskContext {
   if (templates === null) return Object.freeze({ ...context, params });
-  const rendered = templates.render({
-    dagId: context.dagId,
-    taskId: context.taskId,
-    runId: context.runId,
-    tryNumber: context.try,
-    mapIndex: context.mapIndex ?? -1,
-    zone: context.zone,
-    logicalAt: context.logicalDate.getTime(),
-    startAt: context.dataInterval.start.getTime(),
-    endAt: context.dataInterval.end.getTime(),
-    ds: context.ds,
-    params,
-    conf: context.conf,
-  });
+  const rendered = templates.render(valuesOf(context, params));
   return Object.freeze({ ...context, params, templates: rendered as TaskContext["templates"] });
 }
+
+const valuesOf = (context: TaskContext, params: AnyParams): TemplateValues => ({
+  dagId: context.dagId,
+  taskId: context.taskId,
+  runId: context.runId,
+  tryNumber: context.try,
+  mapIndex: context.mapIndex ?? -1,
+  zone: context.zone,
+  logicalAt: context.logicalDate.getTime(),
+  startAt: context.dataInterval.start.getTime(),
+  endAt: context.dataInterval.end.getTime(),
+  ds: context.ds,
+  params,
+  conf: context.conf,
+});
 
 /** At once when the value is there: a body's first part then runs where the caller expects it. */
 function after<T, R>(value: T | Promise<T>, use: (value: T) => R): R | Promise<R> {

@@ -24,6 +24,8 @@ export interface Dag<out Id extends string = string, out Params = unknown> {
   bodyOf(taskId: string): TaskBody | undefined;
   /** The context as the task's body sees it: params read by the schema, templates rendered. */
   ready(taskId: string, context: TaskContext): TaskContext | Promise<TaskContext>;
+  /** Of an instance of a mapped task: what people read beside its index; null: nothing. Throws when that cannot be rendered. */
+  labelOf(taskId: string, context: TaskContext): string | null;
   /** What bodies see as `params` in a run with this conf; throws with each path and what was expected there. */
   readParams(conf: AnyParams): AnyParams | Promise<AnyParams>;
   /** What does not fit in what one of its waits is to be ended with; empty: it fits. */

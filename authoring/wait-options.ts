@@ -41,7 +41,7 @@ const BOUNDS = {
 const every = (what: string, rule: string, fallback: number): Option<number> =>
   option(what, rule, fallback, read.durationFrom(SHORTEST_MS, '"1s"'), DURATION);
 
-const { after, triggerRule, label, doc, expand, expandBy, maxMapped } = TASK_OPTIONS;
+const { after, triggerRule, label, doc, expand, expandBy, maxMapped, mapLabel } = TASK_OPTIONS;
 const { setup: _, teardown: __, ...UNTIED } = TASK_OPTIONS;
 const PLACED = { after, triggerRule, label, doc };
 
@@ -63,6 +63,7 @@ export const WAIT_FOR_OPTIONS = {
   expand,
   expandBy,
   maxMapped,
+  mapLabel,
 } satisfies Record<keyof WaitForOptions, Option<unknown>>;
 
 export const WAIT_UNTIL_OPTIONS = {
@@ -146,6 +147,7 @@ const NOT_MAPPED = reasons("all instances would wait for the same; in a mapped g
   "expand",
   "expandBy",
   "maxMapped",
+  "mapLabel",
 ]);
 const ENDS_BY_ITSELF = reasons("its instant comes by itself", ["timeout", "softFail", "every"]);
 

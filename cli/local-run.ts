@@ -8,6 +8,7 @@ import { parseInstant } from "../core/calendar/dates.ts";
 import { isDay, startOnDay } from "../core/calendar/day.ts";
 import { Refused } from "../core/errors.ts";
 import type { SerialGraph } from "../core/graph.ts";
+import { instanceName } from "../core/instance-name.ts";
 import { paramErrorsText } from "../core/params.ts";
 import { readConfig } from "../platform/config.ts";
 import { maskOf, type Mask } from "../platform/mask.ts";
@@ -16,6 +17,7 @@ import { loadDag, ownFrames } from "./dag-files.ts";
 import { guarded } from "./local-guard.ts";
 import type { DagFlags, LocalFlags, TaskFlags } from "./local.ts";
 import { jsonObject } from "./read.ts";
+import { clean } from "./table.ts";
 
 export const testDag = (file: string, flags: DagFlags) => guarded(() => dagTested(file, flags));
 export const testTask = (file: string, taskId: string, flags: TaskFlags) =>
@@ -27,12 +29,18 @@ async function dagTested(file: string, flags: DagFlags): Promise<void> {
   const { dag, given, mask } = await local(file, flags);
   const quiet = flags.output === "json";
   const width = Math.min(LONGEST_NAME, Math.max(...dag.graph.tasks.map(({ id }) => id.length), 0));
-  const name = (taskId: string): string => taskId.padEnd(width);
+  const labels = new Map<string, string>();
+  const called = (taskId: string): string => {
+    const label = labels.get(taskId);
+    return label === undefined ? taskId : labelled(taskId, mask(label));
+  };
+  const name = (taskId: string): string => called(taskId).padEnd(width);
   const run = await runDag(dag, {
     ...given,
     events: flags.event,
     log: (taskId, { level, text }) =>
       quiet ? undefined : printLines(`${name(taskId)} ${level.padEnd(5)} `, mask(text)),
+    onLabel: (taskId, label) => labels.set(taskId, label),
     onState: (taskId, state) => (quiet ? undefined : console.log(`${name(taskId)} → ${state}`)),
     onFailedTry: (taskId, number, error) =>
       quiet ? undefined : console.log(`${name(taskId)} try ${number} failed: ${mask(inOneLine(error))}`),
@@ -49,11 +57,21 @@ async function dagTested(file: string, flags: DagFlags): Promise<void> {
       if (output !== undefined) console.log(`${name(taskId)} = ${short(mask(JSON.stringify(output)))}`);
     }
     for (const [taskId, { error }] of Object.entries(run.tasks)) {
-      if (error !== null) console.log(`\n${taskId} failed: ${mask(ownFrames(error))}`);
+      if (error !== null) console.log(`\n${called(taskId)} failed: ${mask(ownFrames(error))}`);
     }
     console.log(`\n${run.dagId} ${run.runId}: ${run.state}`);
   }
   if (run.state !== "success") process.exitCode = 1;
+}
+
+/** `load[2]` by its label. */
+function labelled(instance: string, mapLabel: string): string {
+  const at = instance.lastIndexOf("[");
+  return instanceName({
+    taskId: instance.slice(0, at),
+    mapIndex: Number(instance.slice(at + 1, -1)),
+    mapLabel: clean(mapLabel),
+  });
 }
 
 /** Names beyond it push their own line out of the column. */

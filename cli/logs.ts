@@ -7,7 +7,7 @@ import { connect, withServer, type ServerOptions } from "./connect.ts";
 import { Ended, EXIT, UsageError } from "./failure.ts";
 import { printJson, say, withOutput, type Output } from "./output.ts";
 import { whole } from "./read.ts";
-import { cellName, errorText, why } from "./run-text.ts";
+import { errorText, labelledName, why } from "./run-text.ts";
 import { ofTask, runIdOf } from "./runs.ts";
 
 interface LogOptions extends Output, ServerOptions {
@@ -69,7 +69,7 @@ export function pick({ tries, waiting, state }: TryList, of: TaskOf, number: num
 }
 
 function sayEnd(list: TryList, tried: Try, options: LogOptions): void {
-  const name = cellName(list);
+  const name = labelledName(list);
   const last = list.tries.at(-1)?.try ?? tried.try;
   const later = last > tried.try ? ` (the last one is try ${last})` : "";
   if (tried.error === null) say(options, `${name}, try ${tried.try}${later}: ${tried.state}`);
@@ -94,7 +94,7 @@ async function followTask(client: Client, of: TaskOf, options: LogOptions): Prom
             : one.try > number,
       );
       if (next !== undefined) {
-        say(options, `${cellName(list)}, try ${next.try}:`);
+        say(options, `${labelledName(list)}, try ${next.try}:`);
         for await (const { text } of client.tasks.followLog({ ...of, try: next.try }, 0, call))
           process.stdout.write(text);
         number = next.try;
@@ -106,7 +106,7 @@ async function followTask(client: Client, of: TaskOf, options: LogOptions): Prom
         return;
       } else {
         const because = list.waiting === null ? "" : `: ${why(list.waiting)}`;
-        const state = `${cellName(list)} is ${list.state}${because}`;
+        const state = `${labelledName(list)} is ${list.state}${because}`;
         if (state !== said) say(options, state);
         said = state;
         await new Promise((resolve) => setTimeout(resolve, LOOK_MS));

@@ -1,5 +1,6 @@
 /** A run as a person reads it. */
 import type { Cell, RunDetail, Try, Waiting } from "../api/contracts.ts";
+import { instanceName } from "../core/instance-name.ts";
 import type { Client } from "../remote/index.ts";
 import { remedyOf } from "../remote/run-words.ts";
 import { called } from "./call.ts";
@@ -10,7 +11,15 @@ import { clean, cleanLines, coloured, colourOf, secondsOf, textOf } from "./tabl
 const EXPLAINED = 10;
 
 export const cellName = ({ taskId, mapIndex }: Pick<Cell, "taskId" | "mapIndex">): string =>
-  mapIndex < 0 ? taskId : `${taskId}[${mapIndex}]`;
+  instanceName({ taskId, mapIndex });
+
+/** By its label, too. */
+export const labelledName = ({
+  taskId,
+  mapIndex,
+  mapLabel,
+}: Pick<Cell, "taskId" | "mapIndex" | "mapLabel">) =>
+  instanceName({ taskId, mapIndex, mapLabel: mapLabel && clean(mapLabel) });
 
 /** Why it waits, and what can be done where it would wait for ever. */
 export function reasonOf(waiting: Pick<Waiting, "pool" | "reason">): string {
@@ -38,6 +47,7 @@ export const cellTable = (waits: ReadonlyMap<string, string>): Table<Cell> => ({
   columns: {
     taskId: (cell) => cell.taskId,
     mapIndex: (cell) => (cell.mapIndex < 0 ? null : cell.mapIndex),
+    mapLabel: (cell) => cell.mapLabel,
     state: (cell) => cell.state,
     try: (cell) => cell.try,
     queuedAt: (cell) => cell.queuedAt,
@@ -93,14 +103,14 @@ export async function printRun(client: Client, run: RunDetail): Promise<void> {
   console.log();
   const waits = waitsOf(run);
   const table = cellTable(waits);
-  const isMapped = run.cells.some(({ mapIndex }) => mapIndex >= 0);
+  const instances = [
+    ...(run.cells.some(({ mapIndex }) => mapIndex >= 0) ? ["mapIndex"] : []),
+    ...(run.cells.some(({ mapLabel }) => mapLabel !== undefined) ? ["mapLabel"] : []),
+  ];
   const columns = table.shown.filter((name) => name !== "waits" || waits.size > 0);
   printList(await allCells(client, run), table, {
     output: "table",
-    columns: (isMapped
-      ? columns.flatMap((name) => (name === "taskId" ? [name, "mapIndex"] : [name]))
-      : columns
-    ).join(),
+    columns: columns.flatMap((name) => (name === "taskId" ? [name, ...instances] : [name])).join(),
   });
   await printFailures(client, run, console.log);
 }
@@ -121,7 +131,7 @@ export async function printFailures(
   for (const [i, cell] of failed.slice(0, EXPLAINED).entries()) {
     const map = cell.mapIndex < 0 ? "" : ` --map-index ${cell.mapIndex}`;
     print("");
-    print(errorText(cellName(cell), tries[i]));
+    print(errorText(labelledName(cell), tries[i]));
     print(`  log: ${called(`tasks logs ${run.dagId} ${cell.taskId} ${run.runId}${map}`)}`);
   }
   if (failed.length > EXPLAINED) print(`\n… and ${failed.length - EXPLAINED} more failed tasks`);

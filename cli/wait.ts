@@ -5,7 +5,7 @@ import { ApiError, type Client } from "../remote/index.ts";
 import { called } from "./call.ts";
 import { Ended, EXIT } from "./failure.ts";
 import { printJson, say, type Output } from "./output.ts";
-import { cellName, printFailures, why } from "./run-text.ts";
+import { cellName, labelledName, printFailures, why } from "./run-text.ts";
 
 export interface WaitOptions extends Output {
   readonly timeout?: number;
@@ -37,7 +37,7 @@ async function wait(client: Client, dagId: string, runId: string, options: WaitO
       const text = `${cell.state}${cell.try > 1 ? ` (try ${cell.try})` : ""}`;
       if (known.get(cellName(cell)) === text || cell.state === "none") continue;
       known.set(cellName(cell), text);
-      say(options, `  ${cellName(cell)}: ${text}`);
+      say(options, `  ${labelledName(cell)}: ${text}`);
     }
   };
   try {

@@ -16,7 +16,7 @@ import {
   type Table,
 } from "./output.ts";
 import { collect, jsonValue, limit, whole } from "./read.ts";
-import { cellName } from "./run-text.ts";
+import { cellName, labelledName } from "./run-text.ts";
 import { ofTask, runIdOf } from "./runs.ts";
 
 type Options = Output & ServerOptions;
@@ -31,7 +31,7 @@ const WAITS: Table<Wait> = {
   columns: {
     dagId: (wait) => wait.dagId,
     runId: (wait) => wait.runId,
-    taskId: cellName,
+    taskId: labelledName,
     try: (wait) => wait.try,
     kind: (wait) => wait.kind,
     state: (wait) => wait.state,

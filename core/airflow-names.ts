@@ -27,6 +27,7 @@ const OPTIONS: Readonly<Record<string, string>> = {
   max_active_tis_per_dag: "pool",
   task_concurrency: "pool",
   max_map_length: "maxMapped",
+  map_index_template: "mapLabel",
   concurrency: '=a pool bounds how many tasks run at once: defaults: { pool: "…" }',
   max_active_tasks: '=a pool bounds how many tasks run at once: defaults: { pool: "…" }',
   poke_interval: "every",

@@ -14,6 +14,8 @@ export interface SerialMap {
   readonly batch: number | null;
   /** More instances than this are refused. */
   readonly max: number;
+  /** Template of what people read beside an instance's index; left out: nothing. */
+  readonly label?: string;
 }
 
 /** What is known of an output that tasks are mapped over: its items, or what it is instead of a list. */

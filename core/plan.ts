@@ -101,7 +101,7 @@ export function runGraphOf(graph: SerialGraph): RunGraph {
   const { maps, runTimeoutMs, runRetries, runRetryDelayMs } = graph;
   return {
     tasks: graph.tasks.map(runTaskOf),
-    ...(maps !== undefined && { maps }),
+    ...(maps !== undefined && { maps: maps.map(({ label: _label, ...map }) => map) }),
     ...(runTimeoutMs !== undefined && { runTimeoutMs }),
     ...(runRetries !== undefined && { runRetries }),
     ...(runRetryDelayMs !== undefined && { runRetryDelayMs }),

@@ -22,6 +22,8 @@ export interface TemplateValues {
   readonly ds: string;
   readonly params: unknown;
   readonly conf: unknown;
+  /** Of a mapped instance: what it gets of each list, by the list's name. */
+  readonly items?: Readonly<Record<string, unknown>>;
 }
 
 /** The names, and what each gives. Those that end in a value of the author go on: `params.region`. */
@@ -66,6 +68,8 @@ export interface TemplateRules {
   readonly params: () => readonly string[] | null;
   /** Where not all names are known: which are, and why. */
   readonly only?: { readonly names: readonly string[]; readonly why: string };
+  /** Lists whose items are known; their names go before all others. `onRead` hears of each that is read. */
+  readonly items?: { readonly names: readonly string[]; readonly onRead: (name: string) => void };
 }
 
 /** Renders what `compileTemplate` has checked: the same shape, its texts rendered. */
@@ -168,10 +172,16 @@ function compileExpression(text: string, rules: TemplateRules, where: string): R
   if (!PATH.test(name) || more.length > 0) {
     throw wrong(
       where,
-      `"{{ ${expression} }}" is no name; expected one of ${Object.keys(NAMES).join(", ")}, with dots for what is inside params and conf`,
+      `"{{ ${expression} }}" is no name; expected one of ${knownNames(rules).join(", ")}, with dots for what is inside ${rules.items === undefined ? "params and conf" : "items and conf"}`,
     );
   }
   const steps = stepsOf(name);
+  if (rules.items?.names.includes(steps[0]!) === true) {
+    if (filter !== undefined)
+      throw wrong(where, `"{{ ${expression} }}": ${name} is no instant, which the filter "${filter}" needs`);
+    rules.items.onRead(steps[0]!);
+    return (values) => print(itemOf(steps, values, where, name), where, name);
+  }
   const source = sourceOf(steps, rules, where, expression);
   const inner = steps.slice(source.split(".").length);
   if (filter === undefined)
@@ -190,24 +200,30 @@ function stepsOf(name: string): string[] {
   );
 }
 
+const knownNames = ({ items, only }: TemplateRules): readonly string[] => [
+  ...(items?.names ?? []),
+  ...(only?.names ?? Object.keys(NAMES)),
+];
+
 /** The key of `NAMES` that the path begins with. */
 function sourceOf(steps: readonly string[], rules: TemplateRules, where: string, shown: string): string {
   const two = steps.slice(0, 2).join(".");
   const source = Object.hasOwn(NAMES, two) ? two : steps[0]!;
   const isOpen = OPEN_NAMES.includes(source);
   const isWhole = steps.length === source.split(".").length;
+  const known = knownNames(rules);
   if (!Object.hasOwn(NAMES, source) || (!isOpen && !isWhole)) {
     const whole = steps.join(".");
     throw wrong(
       where,
-      `"{{ ${shown} }}": the name "${whole}" does not exist${templateNameMeant(whole, Object.keys(NAMES)) || `; expected one of ${Object.keys(NAMES).join(", ")}`}`,
+      `"{{ ${shown} }}": the name "${whole}" does not exist${templateNameMeant(whole, known) || `; expected one of ${known.join(", ")}`}`,
     );
   }
   const { only } = rules;
   if (only !== undefined && !only.names.includes(source)) {
     throw wrong(
       where,
-      `"{{ ${shown} }}": ${source} is not known here: ${only.why}; expected one of ${only.names.join(", ")}`,
+      `"{{ ${shown} }}": ${source} is not known here: ${only.why}; expected one of ${known.join(", ")}`,
     );
   }
   const param = source === "params" ? steps[1] : undefined;
@@ -245,14 +261,26 @@ function valueOf(
   where: string,
   name: string,
 ): unknown {
-  let value = NAMES[source]!(values);
-  for (const key of inner) {
-    const holder = value as Readonly<Record<string, unknown>> | null | undefined;
-    value =
-      typeof holder === "object" && holder !== null && Object.hasOwn(holder, key) ? holder[key] : undefined;
-  }
+  const value = within(NAMES[source]!(values), inner);
   if (value !== undefined) return value;
   throw unset(where, `${name} is not set in this run`);
+}
+
+function itemOf(steps: readonly string[], { items }: TemplateValues, where: string, name: string): unknown {
+  const value = within(items, steps);
+  if (value !== undefined) return value;
+  throw unset(where, `the item of this instance has no ${name}`, "");
+}
+
+/** Undefined: there is no such thing in it. */
+function within(value: unknown, path: readonly string[]): unknown {
+  let found = value;
+  for (const key of path) {
+    const holder = found as Readonly<Record<string, unknown>> | null | undefined;
+    found =
+      typeof holder === "object" && holder !== null && Object.hasOwn(holder, key) ? holder[key] : undefined;
+  }
+  return found;
 }
 
 function print(value: unknown, where: string, name: string): string {
@@ -292,9 +320,8 @@ function wrong(where: string, reason: string): DefinitionError {
   return new DefinitionError("bad_template", where === "" ? reason : `${where}: ${reason}`);
 }
 
-function unset(where: string, reason: string): Terminal {
-  return new Terminal(
-    "template_unset",
-    `template ${JSON.stringify(where)}: ${reason}; pass it when the run is triggered, or give the param a default`,
-  );
+const SET_IT = "; pass it when the run is triggered, or give the param a default";
+
+function unset(where: string, reason: string, remedy = SET_IT): Terminal {
+  return new Terminal("template_unset", `template ${JSON.stringify(where)}: ${reason}${remedy}`);
 }

@@ -61,6 +61,7 @@ create table app.cell (
   queued_at timestamp with time zone,
   started_at timestamp with time zone,
   ended_at timestamp with time zone,
+  label text,
   constraint cell_pkey PRIMARY KEY (run, task_id, map_index)
 ) partition by range (run);
 
@@ -159,6 +160,7 @@ create table app.lease (
   task_id text not null,
   map_index integer not null default '-1'::integer,
   try integer not null,
+  wait integer not null default 0,
   account text not null,
   slots integer not null,
   priority integer not null default 1,
@@ -312,16 +314,23 @@ begin
   if jsonb_array_length(p_requests) > 0 then
     insert into app.cell as c (run, task_id, map_index, state, try, phase, queued_at)
     select distinct on (r.run, r.task_id, r.map_index) r.run, r.task_id, r.map_index, 'queued', r.try, 0, app.now()
-    from jsonb_to_recordset(p_requests) as r(run bigint, task_id text, map_index integer, try integer)
+    from jsonb_to_recordset(p_requests) as r(run bigint, task_id text, map_index integer, try integer, wait integer)
+    -- One that goes on behind a wait: not by a repeat that comes late, when it waits again.
+    where coalesce(r.wait, 0) = 0 or r.wait = (
+      select max(w.wait) from app.wait w
+      where w.run = r.run and w.task_id = r.task_id and w.map_index = r.map_index and w.try = r.try and w.begun_at is not null)
     order by r.run, r.task_id, r.map_index, r.try desc
     on conflict on constraint cell_pkey do update
       set state = 'queued', try = excluded.try, phase = 0, queued_at = excluded.queued_at, ended_at = null,
           started_at = case when excluded.try = c.try then c.started_at end
-      where excluded.try > c.try or (excluded.try = c.try and c.phase < 0);
+      where excluded.try > c.try
+        or (excluded.try = c.try and c.phase < 0 and exists (
+          select from jsonb_to_recordset(p_requests) as q(run bigint, task_id text, map_index integer, try integer, wait integer)
+          where q.run = c.run and q.task_id = c.task_id and q.map_index = c.map_index and q.try = c.try and q.wait > 0));
     -- One that goes on after its wait: its run knows of that end.
     update app.wait as w set known = true
-    from jsonb_to_recordset(p_requests) as r(run bigint, task_id text, map_index integer, try integer)
-    where w.run = r.run and w.task_id = r.task_id and w.map_index = r.map_index and w.try = r.try
+    from jsonb_to_recordset(p_requests) as r(run bigint, task_id text, map_index integer, try integer, wait integer)
+    where w.run = r.run and w.task_id = r.task_id and w.map_index = r.map_index and w.try = r.try and w.wait <= r.wait
       and w.ended_at is not null and not w.known;
 
     select a.undecided into v_undecided from app.ask(p_requests) a;
@@ -335,14 +344,14 @@ begin
     -- The answer may be lost (a killed worker, a slow one): unless the try has begun by then, the outbox tells again.
     update app.lease as l set told_at = app.now(), tell_after = app.now() + interval '5 seconds'
     where l.run = any (p_runs) and l.task_id <> '' and l.granted_at is not null and l.told_at is null
-    returning l.run, l.task_id, l.map_index, l.try
+    returning l.run, l.task_id, l.map_index, l.try, l.wait
   ), all_grants as (
-    select t.run, t.task_id, t.map_index, t.try from told t
+    select t.run, t.task_id, t.map_index, t.try, t.wait from told t
     union
-    select l.run, l.task_id, l.map_index, l.try from app.lease l join asked a using (run, task_id, map_index, try)
+    select l.run, l.task_id, l.map_index, l.try, l.wait from app.lease l join asked a using (run, task_id, map_index, try)
     where l.granted_at is not null
   )
-  select v_undecided, coalesce((select jsonb_agg(jsonb_build_array(g.run, g.task_id, g.map_index, g.try)) from all_grants g), '[]'), v_woken;
+  select v_undecided, coalesce((select jsonb_agg(jsonb_build_array(g.run, g.task_id, g.map_index, g.try, g.wait)) from all_grants g), '[]'), v_woken;
 end $function$;
 
 CREATE OR REPLACE FUNCTION app.ask(p_requests jsonb, OUT at_once boolean, OUT undecided boolean)
@@ -368,16 +377,17 @@ begin
   ) a;
 
   -- A repeat that comes late (its worker was thought dead) must not ask for a try that has ended.
-  insert into app.lease (run, task_id, map_index, try, account, slots, priority, after, granted_at, told_at, tell_after)
-  select r.run, r.task_id, r.map_index, r.try, r.account, r.slots, r.priority, r.after,
+  insert into app.lease (run, task_id, map_index, try, wait, account, slots, priority, after, granted_at, told_at, tell_after)
+  select r.run, r.task_id, r.map_index, r.try, coalesce(r.wait, 0), r.account, r.slots, r.priority, r.after,
          case when at_once then app.now() end, case when at_once then app.now() end,
          -- The answer may be lost (a killed worker, a slow one): unless the try has begun by then, the outbox tells again.
          case when at_once then app.now() + interval '5 seconds' else app.now() end
   from rows from (jsonb_to_recordset(p_requests)
-    as (run bigint, task_id text, map_index integer, try integer, account text, slots integer, priority integer, after text[]))
-    with ordinality as r(run, task_id, map_index, try, account, slots, priority, after, n)
+    as (run bigint, task_id text, map_index integer, try integer, wait integer, account text, slots integer, priority integer, after text[]))
+    with ordinality as r(run, task_id, map_index, try, wait, account, slots, priority, after, n)
   join app.cell c on c.run = r.run and c.task_id = r.task_id and c.map_index = r.map_index
-  where c.try = r.try and c.phase < 2
+  -- Nor for one that waits, by now or once more.
+  where c.try = r.try and c.phase between 0 and 1
   order by r.n
   on conflict do nothing;
 
@@ -395,7 +405,8 @@ begin
     select x.*, x.state_text::json as kept
     from jsonb_to_recordset(p) as x(run bigint, task_id text, map_index integer, try integer, wait integer, kind text, queue text,
       resumes boolean, spec jsonb, state_text text, every_ms bigint, next_in_ms double precision, next_at timestamptz,
-      expires_in_ms double precision, expires_at timestamptz, try_expires_at timestamptz, ended_as text, detail jsonb)
+      expires_in_ms double precision, expires_at timestamptz, try_expires_at timestamptz, ended_as text, detail jsonb,
+      label text, same_as text[])
   ), begun as (
     insert into app.wait as w (run, task_id, map_index, try, wait, kind, queue, resumes, spec, state, every_ms, next_at, expires_at,
                                try_expires_at, begun_at, ended_at, ended_as, detail, tell_after)
@@ -410,8 +421,11 @@ begin
     order by a.run, a.task_id, a.map_index, a.try, a.wait
     on conflict on constraint wait_pkey do update
       set begun_at = excluded.begun_at, resumes = excluded.resumes, spec = excluded.spec, state = excluded.state,
-          queue = excluded.queue, tell_after = app.now(), known = false
-      where w.begun_at is null
+          queue = excluded.queue, tell_after = app.now(), known = false,
+          -- A run that has forgotten what it did (it was reset) waits again for what it had given up.
+          ended_at = case when w.ended_as = 'cancelled' then null else w.ended_at end, ended_as = nullif(w.ended_as, 'cancelled')
+      -- Or it is told once more of an end that it has forgotten.
+      where w.begun_at is null or w.ended_at is not null
     returning w.run, w.task_id, w.map_index, w.try, w.wait, w.resumes, w.ended_at, w.payload
   ), tries as (
     -- Of a body that waits it is there; an event that came ahead of it is its output.
@@ -421,8 +435,11 @@ begin
     on conflict on constraint task_try_pkey do update set output = coalesce(excluded.output, t.output)
       where excluded.output is not null
   ), cells as (
-    update app.cell c set started_at = app.now() from begun b
-    where c.run = b.run and c.task_id = b.task_id and c.map_index = b.map_index and c.try = b.try and c.started_at is null
+    update app.cell c set started_at = coalesce(c.started_at, app.now()),
+      label = coalesce(a.label, app.label_of(a.run, a.same_as, a.map_index), c.label)
+    from begun b join asked a using (run, task_id, map_index, try, wait)
+    where c.run = b.run and c.task_id = b.task_id and c.map_index = b.map_index and c.try = b.try
+      and (c.started_at is null or a.label is not null or a.same_as is not null)
   )
   select coalesce(bool_or(b.ended_at is not null), false) into v_ended from begun b;
   return v_ended;
@@ -459,7 +476,12 @@ declare
   v_runs bigint[];
   v_accounts text[];
 begin
-  select array_agg(x.run order by x.run) into v_runs from jsonb_to_recordset(p) as x(run bigint);
+  -- Not one that goes on since: this is a repeat that comes late.
+  select array_agg(x.run order by x.run) into v_runs
+  from jsonb_to_recordset(p) as x(run bigint, run_state jsonb)
+  join app.dag_run r on r.run = x.run
+  where r.state not in ('queued', 'running') or r.run_state is null or x.run_state is null
+    or (r.run_state ->> 'seq')::integer <= (x.run_state ->> 'seq')::integer;
   perform app.settle((
     select jsonb_agg(d.record) from jsonb_to_recordset(p) as x(records jsonb) cross join lateral jsonb_array_elements(x.records) as d(record)));
   -- What was asked ahead for a task that the run then did not start.
@@ -470,7 +492,7 @@ begin
   set state = x.state, ended_at = app.now(), run_state = x.run_state, reason = x.reason,
       started_at = coalesce(r.started_at, (select min(t.started_at) from app.task_try t where t.run = r.run), app.now())
   from jsonb_to_recordset(p) as x(run bigint, state text, reason text, run_state jsonb)
-  where r.run = x.run and r.state in ('queued', 'running');
+  where r.run = x.run and r.run = any (v_runs) and r.state in ('queued', 'running');
   select array_agg(distinct 'runs:' || r.dag_id) into v_accounts from app.dag_run r where r.run = any (v_runs);
   delete from app.lease l where l.run = any (v_runs);
   update app.wait w set known = true, ended_at = coalesce(w.ended_at, app.now()), ended_as = coalesce(w.ended_as, 'cancelled')
@@ -856,6 +878,15 @@ begin
   return null;
 end $function$;
 
+CREATE OR REPLACE FUNCTION app.label_of(p_run bigint, p_tasks text[], p_index integer)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select c.label from app.cell c
+  where c.run = p_run and c.task_id = any (p_tasks) and c.map_index = p_index and c.label is not null limit 1
+$function$;
+
 CREATE OR REPLACE FUNCTION app.lock_accounts(p_class integer, p_accounts text[])
  RETURNS void
  LANGUAGE plpgsql
@@ -912,8 +943,9 @@ begin
       where k.dag_id = d.spec ->> 'dag_id' and k.logical_at = (d.spec ->> 'logical_at')::timestamptz and k.fork = 0
     ) o on true
     left join lateral (
-      -- Of a mapped task: the worst of its instances, none of which is still to end.
-      select case when bool_or(x.state not in ('success', 'skipped', 'failed', 'upstream_failed', 'cancelled')) then null
+      -- Of a mapped task: the worst of its instances, once the run is over: those that have not begun have no cell.
+      select case when bool_or(x.map_index >= 0) and o.state not in ('success', 'failed', 'cancelled') then null
+                  when bool_or(x.state not in ('success', 'skipped', 'failed', 'upstream_failed', 'cancelled')) then null
                   else (array_agg(x.state order by array_position(array['failed', 'upstream_failed', 'cancelled', 'success', 'skipped'], x.state)))[1] end as state
       from app.cell x
       where x.run = o.run and x.task_id = d.spec ->> 'task_id' and x.state <> 'removed'
@@ -983,7 +1015,7 @@ AS $function$
     and w.claimed_by = p_worker and w.ended_at is null
 $function$;
 
-CREATE OR REPLACE FUNCTION app.record_tries(p_started jsonb, p_ended jsonb, p_next jsonb)
+CREATE OR REPLACE FUNCTION app.record_tries(p_started jsonb, p_ended jsonb, p_next jsonb, p_labels jsonb DEFAULT '[]'::jsonb)
  RETURNS TABLE(inputs jsonb, grants jsonb, waiting boolean)
  LANGUAGE plpgsql
 AS $function$
@@ -1026,6 +1058,16 @@ begin
   from jsonb_to_recordset(p_ended) as e(run bigint, task_id text, map_index integer, try integer, state text, at timestamptz)
   where c.run = e.run and c.task_id = e.task_id and c.map_index = e.map_index and c.try = e.try and c.phase < 2
     and e.state in ('success', 'skipped');
+
+  if jsonb_array_length(p_labels) > 0 then
+    update app.cell as c set label = l.label
+    from (
+      select r.run, r.task_id, r.map_index, r.try, coalesce(r.label, app.label_of(r.run, r.same_as, r.map_index)) as label
+      from jsonb_to_recordset(p_labels) as r(run bigint, task_id text, map_index integer, try integer, label text, same_as text[])
+    ) l
+    where c.run = l.run and c.task_id = l.task_id and c.map_index = l.map_index and c.try = l.try
+      and l.label is not null and c.label is distinct from l.label;
+  end if;
 
   with freed as (
     delete from app.lease as l
@@ -1178,7 +1220,9 @@ begin
                         else excluded.ended_at end,
         -- It is to run again: nothing of it has happened yet.
         queued_at = case when excluded.state <> 'none' then c.queued_at end,
-        started_at = case when excluded.state <> 'none' then c.started_at end
+        started_at = case when excluded.state <> 'none' then c.started_at end,
+        -- Its item may be another one then.
+        label = case when excluded.state <> 'none' then c.label end
     where excluded.seq > c.seq;
 
   -- A mapped task that was shown as a whole gives way to its instances. One that its run's version does not have stays.
@@ -1192,8 +1236,10 @@ begin
   using jsonb_to_recordset(p) as r(run bigint, task_id text, map_index integer, try integer, state text, try_state text)
   where l.run = r.run and l.task_id = r.task_id and l.map_index = r.map_index and r.task_id <> ''
     and (l.try = r.try or r.try_state is null)
-    -- The slot of a try that waits came back with its record; by now it may have asked for one again.
-    and r.state <> 'deferred';
+    -- Of a try that waits: not the slot that it has asked for since.
+    and (r.state <> 'deferred' or l.wait < (
+      select max(w.wait) from app.wait w
+      where w.run = r.run and w.task_id = r.task_id and w.map_index = r.map_index and w.try = r.try));
 
   -- Nothing waits any more for a try that has ended, or for those before it; the run knows.
   update app.wait as w set known = true, ended_at = coalesce(w.ended_at, app.now()), ended_as = coalesce(w.ended_as, 'cancelled')

@@ -20,6 +20,10 @@ export interface EndedRow extends TryKey {
   readonly output: unknown;
 }
 
+/** Of an instance: what people read beside its index, as it is or as the instances of other tasks have it. */
+export type LabelRow = TryKey &
+  ({ readonly label: string } | { readonly label: null; readonly same_as: readonly string[] });
+
 /** One output; several of one name, in order, where an input is made of many. */
 interface InputRow extends TryKey {
   readonly name: string;
@@ -56,15 +60,17 @@ export async function recordTries(
   started: readonly StartedRow[],
   ended: readonly EndedRow[],
   next: readonly NextRow[] = [],
+  labels: readonly LabelRow[] = [],
 ): Promise<Recorded> {
   const { rows } = await db.query<{
     inputs: [number, string, number, number, string, string | null, StoredValue | null][];
     grants: [number, string][];
     waiting: boolean;
-  }>("select * from app.record_tries($1, $2, $3)", [
+  }>("select * from app.record_tries($1, $2, $3, $4)", [
     JSON.stringify(started),
     storableJson(withOutputText(ended)),
     JSON.stringify(next),
+    JSON.stringify(labels),
   ]);
   const { inputs, grants, waiting } = rows[0]!;
   return {

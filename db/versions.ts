@@ -2,6 +2,7 @@ import { Batcher } from "../core/batcher.ts";
 import { Terminal } from "../core/errors.ts";
 import type { SerialGraph } from "../core/graph.ts";
 import { poolAccount } from "../core/ids.ts";
+import { labelsOf, type TaskLabel } from "../core/map-label.ts";
 import { planOf, runGraphOf, type RunGraph, type RunPlan } from "../core/plan.ts";
 import { newProgress } from "../core/progress.ts";
 import { step } from "../core/run.ts";
@@ -18,6 +19,8 @@ export interface LoadedVersion {
   readonly zone: string;
   /** What tasks wait for, by id. */
   readonly waits: ReadonlyMap<string, SerialWait>;
+  /** Where labels of instances come from, by task id. */
+  readonly labels: ReadonlyMap<string, TaskLabel>;
   /** JSON Schema of what a trigger may pass as `conf`; null: anything. */
   readonly params: SerialGraph["params"];
   /** What a run asks for when it opens. */
@@ -110,6 +113,7 @@ function loadedOf(row: VersionRow): LoadedVersion {
     bundleHash: row.bundle_hash,
     zone: row.graph.zone,
     waits: new Map(row.graph.tasks.flatMap(({ id, wait }) => (wait === undefined ? [] : [[id, wait]]))),
+    labels: labelsOf(row.graph),
     // Absent in graphs from before there were params.
     params: row.graph.params ?? null,
     first,

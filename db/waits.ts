@@ -44,6 +44,9 @@ export interface NewWait extends WaitKey {
   /** It ends at once: it cannot be. */
   readonly ended_as?: "failed";
   readonly detail?: WaitDetail;
+  /** Of an instance: what people read beside its index, as it is or as the instances of these tasks have it. */
+  readonly label?: string;
+  readonly same_as?: readonly string[];
 }
 
 /** Of a wait's end. */

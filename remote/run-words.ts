@@ -1,5 +1,6 @@
 /** How a run stands, and what can be done about a wait, in words that the page and the command line share. Pure. */
 import type { ListedRun, Run, Waiting } from "../api/contracts.ts";
+import { instanceName } from "../core/instance-name.ts";
 
 /** What can never be granted as things are has a reason that begins so (`core/allocate.ts`). */
 const NEVER = "can never run";
@@ -23,8 +24,9 @@ export function standOf({ state, tasks: stand }: Pick<ListedRun, "state" | "task
   if (state === "running" && running === 0 && waiting > 0)
     return `${tasks(waiting)} ${waiting === 1 ? "waits" : "wait"}`;
   if (state !== "failed" || firstFailed === null) return null;
-  const index = firstFailed.mapIndex < 0 ? "" : `[${firstFailed.mapIndex}]`;
-  return `task "${firstFailed.taskId}"${index}${failed > 1 ? ` and ${failed - 1} more` : ""} failed`;
+  const { taskId, mapIndex, mapLabel } = firstFailed;
+  const instance = instanceName({ taskId: "", mapIndex, mapLabel });
+  return `task "${taskId}"${instance}${failed > 1 ? ` and ${failed - 1} more` : ""} failed`;
 }
 
 /** The reason a run has of its own, else how its tasks stand. */

@@ -1,4 +1,5 @@
 import type { BodyOutcome, LogLine } from "../../core/body.ts";
+import { labelText } from "../../core/map-label.ts";
 import type { Host } from "./host.ts";
 import type { BodyJob } from "./types.ts";
 
@@ -38,6 +39,11 @@ export class Attempt {
     } catch {
       // A log that cannot be kept is no reason to lose the try.
     }
+  }
+
+  label(given: string): void {
+    const text = labelText(given);
+    if (!this.settled && text !== null) this.job.onLabel?.(text);
   }
 
   note(level: LogLine["level"], text: string): void {

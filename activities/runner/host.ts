@@ -103,6 +103,8 @@ export class Host {
       const attempt = this.attempts.get(message.n);
       const outcome = parsed(message.outcome);
       if (attempt !== undefined && outcome !== null) this.#answered(attempt, outcome);
+    } else if (message.t === "label") {
+      this.attempts.get(message.n)?.label(message.label);
     } else if (message.t === "started") {
       const attempt = this.attempts.get(message.n);
       if (attempt !== undefined) this.#events.onStarted(attempt);

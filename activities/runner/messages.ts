@@ -31,11 +31,14 @@ export interface JobText {
   /** Inputs too large for a message. */
   readonly inputFiles: Readonly<Record<string, FileInput>>;
   readonly asked: AskedOfOutput;
+  /** Say `label` when it has one. */
+  readonly labelled: boolean;
 }
 
 export type FromHost =
   | { readonly t: "ready" }
   | { readonly t: "started"; readonly n: number }
+  | { readonly t: "label"; readonly n: number; readonly label: string }
   | { readonly t: "lines"; readonly n: number; readonly lines: readonly LogLine[]; readonly size: number }
   /** `outcome` is the JSON text of a `BodyOutcome`. */
   | { readonly t: "end"; readonly n: number; readonly outcome: string }
@@ -44,12 +47,15 @@ export type FromHost =
 
 export function isFromHost(message: unknown): message is FromHost {
   if (typeof message !== "object" || message === null) return false;
-  const { t, n, lines, outcome, reason } = message as Readonly<Record<string, unknown>>;
+  const { t, n, lines, outcome, reason, label } = message as Readonly<Record<string, unknown>>;
   if (t === "ready") return true;
   if (t === "retire") return typeof reason === "string";
   if (typeof n !== "number") return false;
   return (
-    t === "started" || (t === "lines" && Array.isArray(lines)) || (t === "end" && typeof outcome === "string")
+    t === "started" ||
+    (t === "lines" && Array.isArray(lines)) ||
+    (t === "label" && typeof label === "string") ||
+    (t === "end" && typeof outcome === "string")
   );
 }
 

@@ -150,7 +150,9 @@ class BodyRunner implements Runner {
     const { job } = attempt;
     try {
       const { context, inputs, inputFiles = {}, asked = {} } = job;
-      attempt.text = JSON.stringify({ context, inputs, inputFiles, asked } satisfies Readonly<JobText>);
+      const labelled = job.onLabel !== undefined;
+      const text: Readonly<JobText> = { context, inputs, inputFiles, asked, labelled };
+      attempt.text = JSON.stringify(text);
     } catch (error) {
       return attempt.settle(failed("bad_input", `its inputs are no plain data: ${String(error)}`, false));
     }

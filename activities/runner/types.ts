@@ -22,6 +22,8 @@ export interface BodyJob {
   readonly asked?: AskedOfOutput;
   readonly executionTimeoutMs: number | null;
   readonly isolation: "shared" | "own";
+  /** Of an instance of a mapped task: hears what people are to read beside its index, before the body begins. */
+  readonly onLabel?: (label: string) => void;
 }
 
 export interface Runner {

@@ -118,6 +118,7 @@ create table app.cell (
   queued_at  timestamptz,
   started_at timestamptz,
   ended_at   timestamptz,
+  label      text,                                 -- what people read beside the index; not unique
   primary key (run, task_id, map_index)
 ) partition by range (run);
 

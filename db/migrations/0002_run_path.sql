@@ -39,7 +39,9 @@ begin
                         else excluded.ended_at end,
         -- It is to run again: nothing of it has happened yet.
         queued_at = case when excluded.state <> 'none' then c.queued_at end,
-        started_at = case when excluded.state <> 'none' then c.started_at end
+        started_at = case when excluded.state <> 'none' then c.started_at end,
+        -- Its item may be another one then.
+        label = case when excluded.state <> 'none' then c.label end
     where excluded.seq > c.seq;
 
   -- A mapped task that was shown as a whole gives way to its instances. One that its run's version does not have stays.
@@ -171,13 +173,20 @@ begin
   undecided := not at_once and app.grant_free(v_accounts, interval '0');
 end $$;
 
+-- The label of an instance of any of these tasks.
+create function app.label_of(p_run bigint, p_tasks text[], p_index integer) returns text language sql stable as $$
+  select c.label from app.cell c
+  where c.run = p_run and c.task_id = any (p_tasks) and c.map_index = p_index and c.label is not null limit 1
+$$;
+
 -- Live records of tries, group-committed by the worker. A record never overwrites one that is further on.
 -- p_next: tasks that may follow what ended (each with all it waits for). Those that are ready are asked for at once, so
 -- that a chain needs no call of its own between two tasks; the run decides the same, and finds its grants in hand.
+-- p_labels: what people read beside an instance's index, as it is or as another task's instance of the same index has it.
 -- Answers: inputs, the outputs that tries which just started asked for, as [run, task, index, try, name, output, stored],
 -- none for an upstream that has not succeeded;
 -- grants of p_next, as [run, task]; whether requests wait for the slots that came back.
-create function app.record_tries(p_started jsonb, p_ended jsonb, p_next jsonb)
+create function app.record_tries(p_started jsonb, p_ended jsonb, p_next jsonb, p_labels jsonb default '[]')
 returns table (inputs jsonb, grants jsonb, waiting boolean) language plpgsql as $$
 declare
   v_freed text[];
@@ -218,6 +227,16 @@ begin
   from jsonb_to_recordset(p_ended) as e(run bigint, task_id text, map_index integer, try integer, state text, at timestamptz)
   where c.run = e.run and c.task_id = e.task_id and c.map_index = e.map_index and c.try = e.try and c.phase < 2
     and e.state in ('success', 'skipped');
+
+  if jsonb_array_length(p_labels) > 0 then
+    update app.cell as c set label = l.label
+    from (
+      select r.run, r.task_id, r.map_index, r.try, coalesce(r.label, app.label_of(r.run, r.same_as, r.map_index)) as label
+      from jsonb_to_recordset(p_labels) as r(run bigint, task_id text, map_index integer, try integer, label text, same_as text[])
+    ) l
+    where c.run = l.run and c.task_id = l.task_id and c.map_index = l.map_index and c.try = l.try
+      and l.label is not null and c.label is distinct from l.label;
+  end if;
 
   with freed as (
     delete from app.lease as l

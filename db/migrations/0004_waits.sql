@@ -53,7 +53,8 @@ begin
     select x.*, x.state_text::json as kept
     from jsonb_to_recordset(p) as x(run bigint, task_id text, map_index integer, try integer, wait integer, kind text, queue text,
       resumes boolean, spec jsonb, state_text text, every_ms bigint, next_in_ms double precision, next_at timestamptz,
-      expires_in_ms double precision, expires_at timestamptz, try_expires_at timestamptz, ended_as text, detail jsonb)
+      expires_in_ms double precision, expires_at timestamptz, try_expires_at timestamptz, ended_as text, detail jsonb,
+      label text, same_as text[])
   ), begun as (
     insert into app.wait as w (run, task_id, map_index, try, wait, kind, queue, resumes, spec, state, every_ms, next_at, expires_at,
                                try_expires_at, begun_at, ended_at, ended_as, detail, tell_after)
@@ -82,8 +83,11 @@ begin
     on conflict on constraint task_try_pkey do update set output = coalesce(excluded.output, t.output)
       where excluded.output is not null
   ), cells as (
-    update app.cell c set started_at = app.now() from begun b
-    where c.run = b.run and c.task_id = b.task_id and c.map_index = b.map_index and c.try = b.try and c.started_at is null
+    update app.cell c set started_at = coalesce(c.started_at, app.now()),
+      label = coalesce(a.label, app.label_of(a.run, a.same_as, a.map_index), c.label)
+    from begun b join asked a using (run, task_id, map_index, try, wait)
+    where c.run = b.run and c.task_id = b.task_id and c.map_index = b.map_index and c.try = b.try
+      and (c.started_at is null or a.label is not null or a.same_as is not null)
   )
   select coalesce(bool_or(b.ended_at is not null), false) into v_ended from begun b;
   return v_ended;

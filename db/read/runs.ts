@@ -135,6 +135,7 @@ export interface RunTasksRow {
   readonly failed: number;
   readonly failed_task: string | null;
   readonly failed_map_index: number | null;
+  readonly failed_label: string | null;
 }
 
 /** Of a run with more cells than this a list tells nothing: a page of such runs would take too long. */
@@ -148,14 +149,15 @@ export async function readRunTasks(db: Db, runs: readonly number[]): Promise<Run
   if (runs.length === 0) return [];
   const { rows } = await db.query<RunTasksRow>(
     `select s.run::float8 as run, s.running, s.waiting, s.failed, s.tasks[1] as failed_task,
-       s.map_indexes[1] as failed_map_index
+       s.map_indexes[1] as failed_map_index, s.labels[1] as failed_label
      from unnest($1::bigint[]) as r(run) cross join lateral (
        select r.run, count(c.run)::int as cells, count(*) filter (where c.state = 'running')::int as running,
          count(*) filter (where c.state in ('queued', 'up_for_retry', 'deferred'))::int as waiting,
          count(*) filter (where c.state = 'failed')::int as failed,
          array_agg(c.task_id order by c.ended_at, c.task_id, c.map_index) filter (where c.state = 'failed') as tasks,
          array_agg(c.map_index order by c.ended_at, c.task_id, c.map_index) filter (where c.state = 'failed')
-           as map_indexes
+           as map_indexes,
+         array_agg(c.label order by c.ended_at, c.task_id, c.map_index) filter (where c.state = 'failed') as labels
        from (select * from app.cell where cell.run = r.run limit ${TOLD_CELLS + 1}) c) s
      where s.cells between 1 and ${TOLD_CELLS}`,
     [runs],
@@ -186,9 +188,11 @@ export interface CellRow {
   readonly queued_at: Date | null;
   readonly started_at: Date | null;
   readonly ended_at: Date | null;
+  /** Of an instance: what people read beside its index. */
+  readonly label: string | null;
 }
 
-export const CELL_COLUMNS = "task_id, map_index, state, try, queued_at, started_at, ended_at";
+export const CELL_COLUMNS = "task_id, map_index, state, try, queued_at, started_at, ended_at, label";
 
 /** All cells of a run. */
 export async function readCells(db: Db, run: number): Promise<CellRow[]> {
@@ -226,10 +230,6 @@ export async function readWaiting(db: Db, run: number, limit: number): Promise<W
   return await withReasons(db, rows);
 }
 
-/** Ids of a DAG's runs by logical date, oldest first. */
-export async function runIdsBetween(
-  db: Db,
-  dagId: string,
 /** Where a run stood at its end; null: that is not kept. */
 export async function readProgress(db: Db, run: number): Promise<PackedProgress | RunProgress | null> {
   const { rows } = await db.query<{ run_state: PackedProgress | RunProgress | null }>(
@@ -239,6 +239,10 @@ export async function readProgress(db: Db, run: number): Promise<PackedProgress 
   return rows[0]?.run_state ?? null;
 }
 
+/** Ids of a DAG's runs by logical date, oldest first. */
+export async function runIdsBetween(
+  db: Db,
+  dagId: string,
   from: string,
   until: string,
   limit: number,

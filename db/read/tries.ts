@@ -61,10 +61,17 @@ export async function readWaited(db: Db, key: TaskKey, limit: number): Promise<W
   return rows;
 }
 
-/** The state of a task in a run: its cell's, or `none` when only the run's version knows it; null: unknown task. */
-export async function readTaskState(db: Db, key: TaskKey): Promise<TaskState | null> {
-  const { rows } = await db.query<{ state: TaskState | null; known: boolean }>(
-    `select c.state, v.graph->'tasks' @> jsonb_build_array(jsonb_build_object('id', $2::text)) as known
+export interface TaskStand {
+  /** Its cell's, or `none` when only the run's version knows it. */
+  readonly state: TaskState;
+  /** Of an instance: what people read beside its index. */
+  readonly label: string | null;
+}
+
+/** How a task stands in a run; null: unknown task. */
+export async function readTaskStand(db: Db, key: TaskKey): Promise<TaskStand | null> {
+  const { rows } = await db.query<{ state: TaskState | null; label: string | null; known: boolean }>(
+    `select c.state, c.label, v.graph->'tasks' @> jsonb_build_array(jsonb_build_object('id', $2::text)) as known
      from app.dag_run r
      left join app.cell c on c.run = r.run and c.task_id = $2 and c.map_index = $3
      left join app.dag_version v on v.version = r.version and c.state is null
@@ -73,7 +80,8 @@ export async function readTaskState(db: Db, key: TaskKey): Promise<TaskState | n
   );
   const row = rows[0];
   if (row === undefined) return null;
-  return row.state ?? (row.known && key.mapIndex === -1 ? "none" : null);
+  const state = row.state ?? (row.known && key.mapIndex === -1 ? "none" : null);
+  return state === null ? null : { state, label: row.label };
 }
 
 /** A task's next try, when it has not been granted its slots, or no worker takes it up. */

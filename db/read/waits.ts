@@ -12,6 +12,8 @@ export interface WaitRow {
   readonly run_id: string;
   readonly task_id: string;
   readonly map_index: number;
+  /** Of an instance: what people read beside its index. */
+  readonly label: string | null;
   readonly try: number;
   readonly wait: number;
   readonly kind: WaitKind;
@@ -40,7 +42,8 @@ const COLUMNS = `
   case when w.ended_at is not null or w.kind not in ('sensor', 'run') then null
        when w.claimed_until > app.now() then 'under way'
        when w.next_at < app.now() - interval '6 seconds' then 'overdue' end as check,
-  w.begun_at, w.ended_at, w.ended_as, w.ended_by`;
+  w.begun_at, w.ended_at, w.ended_as, w.ended_by,
+  (select c.label from app.cell c where c.run = w.run and c.task_id = w.task_id and c.map_index = w.map_index) as label`;
 
 /** Where a page of waits ends. */
 export interface WaitPageKey {

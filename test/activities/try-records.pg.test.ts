@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { TryRecords } from "../../activities/try-records.ts";
 import { isAway } from "../../db/connection.ts";
@@ -165,5 +165,135 @@ describe("B7: the record buffer", () => {
       [RUN],
     );
     expect(rows).toEqual([{ output: [1] }]);
+  });
+});
+
+/** Counts the statements that write records. */
+function counted(): { readonly pool: TestDatabase["pool"]; readonly count: () => number } {
+  let count = 0;
+  const query = async (text: string, values: unknown[]) => {
+    count += 1;
+    return await db.pool.query(text, values);
+  };
+  return { pool: { query } as unknown as TestDatabase["pool"], count: () => count };
+}
+
+describe("A7: labels of instances in the live records", () => {
+  const instance = (task_id: string, map_index: number, number = 1) => ({
+    ...key(task_id, number),
+    map_index,
+  });
+  const begin = (task: string, index: number) => ({ ...start(task), map_index: index });
+  const done = (task: string, index: number) => ({ ...end(task), map_index: index });
+  const labelsOf = async (task: string) =>
+    (
+      await db.pool.query<{ label: string | null }>(
+        "select label from app.cell where run = $1 and task_id = $2 order by map_index",
+        [RUN, task],
+      )
+    ).rows.map(({ label }) => label);
+
+  it("A7: a label goes with the end of its try, and costs no statement", async () => {
+    const { pool, count } = counted();
+    const records = new TryRecords(
+      pool,
+      () => undefined,
+      (error) => expect(error).toBeNull(),
+    );
+    await records.started(begin("short", 0));
+    records.labelled({ ...instance("short", 0), label: "berlin" });
+    await records.ended(done("short", 0), []);
+    expect([await labelsOf("short"), count()]).toEqual([["berlin"], 2]);
+  });
+
+  it("A7: of a body that runs on alone it is written by itself; others come with whatever is written before", async () => {
+    const { pool, count } = counted();
+    const records = new TryRecords(
+      pool,
+      () => undefined,
+      (error) => expect(error).toBeNull(),
+    );
+    await records.started(begin("long", 0));
+    records.labelled({ ...instance("long", 0), label: "paris" });
+    await vi.waitFor(async () => expect(await labelsOf("long")).toEqual(["paris"]), { timeout: 5_000 });
+    expect(count()).toBe(2);
+    records.labelled({ ...instance("long", 0), label: "rome" });
+    await records.started(begin("other", 0));
+    expect([await labelsOf("long"), count()]).toEqual([["rome"], 3]);
+  });
+
+  it("A7: a task that lacks the item takes the label of the same instance of another task", async () => {
+    const records = new TryRecords(
+      db.pool,
+      () => undefined,
+      (error) => expect(error).toBeNull(),
+    );
+    await Promise.all([0, 1].map(async (index) => await records.started(begin("fetch", index))));
+    records.labelled({ ...instance("fetch", 0), label: "berlin" });
+    records.labelled({ ...instance("fetch", 1), label: "paris" });
+    await Promise.all([0, 1].map(async (index) => await records.ended(done("fetch", index), [])));
+    for (const index of [0, 1]) {
+      const started = records.started(begin("store", index));
+      records.labelled({ ...instance("store", index), label: null, same_as: ["none", "fetch"] });
+      await started;
+      await records.ended(done("store", index), []);
+    }
+    expect(await labelsOf("store")).toEqual(["berlin", "paris"]);
+  });
+
+  it("A7: the label of an earlier try that comes late changes nothing; what is to run again has none yet", async () => {
+    const records = new TryRecords(
+      db.pool,
+      () => undefined,
+      (error) => expect(error).toBeNull(),
+    );
+    await records.started({ ...begin("again", 0), try: 2 });
+    records.labelled({ ...instance("again", 0, 2), label: "new" });
+    records.labelled({ ...instance("again", 0, 1), label: "old" });
+    await records.ended({ ...done("again", 0), try: 2 }, []);
+    expect(await labelsOf("again")).toEqual(["new"]);
+    const record = { ...instance("again", 0, 2), output: null, error: null };
+    const settled = { ...record, seq: 1, state: "success" as const, try_state: "success" as const };
+    await advance(db.pool, [], [settled], []);
+    expect(await labelsOf("again")).toEqual(["new"]);
+    await advance(db.pool, [], [{ ...record, seq: 2, state: "none" as const, try_state: null }], []);
+    expect(await labelsOf("again")).toEqual([null]);
+  });
+
+  it("A7: with the database away labels wait, and do not hold up what comes behind them", async () => {
+    let isAwayNow = true;
+    const errors: Error[] = [];
+    const query = async (text: string, values: unknown[]) => {
+      if (isAwayNow) throw Object.assign(new Error("away"), { code: "ECONNREFUSED" });
+      return await db.pool.query(text, values);
+    };
+    const records = new TryRecords(
+      { query } as unknown as TestDatabase["pool"],
+      () => undefined,
+      (error) => errors.push(error),
+    );
+    records.labelled({ ...instance("away", 0), label: "late" });
+    const started = records.started(begin("away", 0));
+    await vi.waitFor(() => expect(errors.length).toBeGreaterThan(0));
+    isAwayNow = false;
+    await started;
+    await records.ended(done("away", 0), []);
+    expect(await labelsOf("away")).toEqual(["late"]);
+  });
+
+  it("A7: labels that the database refuses are told, and the others are written", async () => {
+    const errors: Error[] = [];
+    const records = new TryRecords(
+      db.pool,
+      () => undefined,
+      (error) => errors.push(error),
+    );
+    await Promise.all([records.started(begin("refused", 0)), records.started(begin("refused", 1))]);
+    records.labelled({ ...instance("refused", 0), map_index: 1e12, label: "x" });
+    records.labelled({ ...instance("refused", 1), label: "kept" });
+    await vi.waitFor(async () => expect(await labelsOf("refused")).toEqual([null, "kept"]), {
+      timeout: 5_000,
+    });
+    expect(errors.length).toBeGreaterThan(0);
   });
 });

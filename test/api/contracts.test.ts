@@ -37,11 +37,10 @@ test("types: contracts say what rows and graphs say", () => {
   same<{ a: 1 }, { a: 1; b: 2 }>(true);
 
   same<
-    Omit<contracts.GraphTask, "wait">,
+    Omit<contracts.GraphTask, "wait" | "mapped">,
     Required<Omit<SerialTask, "upstream" | "inputs" | "group" | "map" | "items" | Told>> & {
       group: string | null;
       retryRules: { error: string; action: "retry" | "fail" | "wait"; delayMs: number | null }[];
-      mapped: MappedOver | null;
       decides: NonNullable<SerialTask["decides"]> | null;
       concurrency: number | null;
       setup: boolean;
@@ -51,6 +50,7 @@ test("types: contracts say what rows and graphs say", () => {
   // zod's optional fields may also be undefined.
   type All<T> = T extends unknown ? { [K in keyof T]-?: Exclude<T[K], undefined> } : never;
   same<All<NonNullable<contracts.GraphTask["wait"]>>, All<SerialWait>>(true);
+  same<All<NonNullable<contracts.GraphTask["mapped"]>>, All<MappedOver>>(true);
   same<contracts.Timetable, Timetable>(true);
   same<
     Omit<contracts.Graph, "tasks" | "edges" | "groups">,
@@ -68,7 +68,8 @@ test("types: contracts say what rows and graphs say", () => {
   same<Parameters<MeridianClient["pause"]>[2], contracts.PauseState["reason"]>(true);
   same<contracts.LogPiece, Awaited<ReturnType<AppDeps["logs"]["read"]>>>(true);
 
-  same<contracts.Cell, AsTold<CellRow>>(true);
+  // Of most there is none: it is left out then.
+  same<Omit<contracts.Cell, "mapLabel">, Omit<AsTold<CellRow>, "label">>(true);
   same<
     Omit<contracts.Try, "error" | "stored" | "waited" | "waits">,
     Omit<AsTold<TryRow>, "error" | "stored">
@@ -85,8 +86,17 @@ test("types: contracts say what rows and graphs say", () => {
   same<
     Omit<
       waits.Wait,
-      "key" | "state" | "reason" | "url" | "lastCheckAt" | "nextCheckAt" | "dueAt" | "since" | "other"
+      | "key"
+      | "state"
+      | "reason"
+      | "url"
+      | "lastCheckAt"
+      | "nextCheckAt"
+      | "dueAt"
+      | "since"
+      | "other"
+      | "mapLabel"
     >,
-    Omit<AsTold<WaitRow>, "run" | "queue" | "spec" | "check" | "nextAt" | "checkedAt" | "begunAt">
+    Omit<AsTold<WaitRow>, "run" | "label" | "queue" | "spec" | "check" | "nextAt" | "checkedAt" | "begunAt">
   >(true);
 });

@@ -94,6 +94,7 @@ describe("a local run", () => {
     expect(run).toMatchObject({ dagId: "hello", state: "success", runId: "2026-01-02T00-00-00Z" });
     expect(run.tasks["report"]).toEqual({
       state: "success",
+      label: null,
       tries: 1,
       output: "2026-01-02: 6",
       error: null,

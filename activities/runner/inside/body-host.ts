@@ -89,8 +89,8 @@ export class BodyHost {
   /** JSON of the outcome. */
   async #outcomeText(message: Run, scope: Scope): Promise<string> {
     try {
-      const { context, inputs, inputFiles, asked } = fromText(message.job) as JobText;
-      const body = await this.#bundles.bodyOf(message.bundle, context.dagId, context.taskId);
+      const { context, inputs, inputFiles, asked, labelled } = fromText(message.job) as JobText;
+      const { dag, body } = await this.#bundles.find(message.bundle, context.dagId, context.taskId);
       for (const [name, file] of Object.entries(inputFiles))
         inputs[name] = await this.#spool.input(name, file);
       scope.controller.signal.throwIfAborted();
@@ -100,6 +100,7 @@ export class BodyHost {
         signal: scope.controller.signal,
         connection: this.#connection,
       });
+      if (labelled) this.#label(scope, () => dag.labelOf(context.taskId, given));
       const value = await this.#call(scope, () => body(given));
       const output = toOutput(value);
       if (output.ok) {
@@ -113,6 +114,16 @@ export class BodyHost {
       return toText({ kind: "failed", error: output.error } satisfies BodyOutcome);
     } catch (thrown) {
       return toText(this.#tidy(outcomeOf(thrown)));
+    }
+  }
+
+  /** A label that cannot be rendered is no reason to fail a try. */
+  #label(scope: Scope, render: () => string | null): void {
+    try {
+      const label = render();
+      if (label !== null) this.#port.post({ t: "label", n: scope.n, label: this.#mask(label) });
+    } catch (error) {
+      scope.log("warn", `this instance goes without a label: ${(error as Error).message}`);
     }
   }
 

@@ -14,7 +14,12 @@ export class Bundles {
   readonly #dags = new Map<string, Promise<readonly Dag[]>>();
   readonly #failed = new Map<string, number>();
 
-  async bodyOf(url: string, dagId: string, taskId: string): Promise<Body> {
+  /** The DAG of a task, and the task's body. */
+  async find(
+    url: string,
+    dagId: string,
+    taskId: string,
+  ): Promise<{ readonly dag: Dag; readonly body: Body }> {
     let dags = this.#dags.get(url);
     if (dags === undefined) {
       dags = this.#import(url);
@@ -23,7 +28,7 @@ export class Bundles {
     }
     const dag = (await dags).find((candidate) => candidate.graph.dagId === dagId);
     const body = dag?.bodyOf(taskId);
-    if (body !== undefined) return body;
+    if (dag !== undefined && body !== undefined) return { dag, body };
     throw new Terminal(
       "body_not_found",
       `the stored code has no ${dag ? `task "${taskId}" in ` : ""}dag "${dagId}"`,
