@@ -2,6 +2,7 @@
 import type { Cell, Graph, RunDetail, Try } from "../../../api/contracts.ts";
 import type { Wait } from "../../../api/contracts-waits.ts";
 import { groupBy } from "../../../core/group-by.ts";
+import { instanceName } from "../../../core/instance-name.ts";
 import type { TaskState, TryState } from "../../../core/states.ts";
 import { nameWithin } from "../graph/tree.ts";
 import { loudest } from "../grid/model.ts";
@@ -134,7 +135,7 @@ function taskRows(
     key: `task ${taskId} ${mapIndex ?? ""}`,
     taskId,
     mapIndex,
-    label: mapIndex === null ? label : `${label}[${mapIndex}]`,
+    label: instanceName({ taskId: label, mapIndex: mapIndex ?? -1, mapLabel: cell?.mapLabel }),
     depth,
     cell,
     waits: waitsOf.get(`${cell?.mapIndex ?? -1} ${taskId}`) ?? [],

@@ -126,10 +126,17 @@ function cellsOf(
   old: ReadonlyMap<string, CellView> | null,
 ): ReadonlyMap<string, CellView> {
   const next = new Map<string, CellView>();
-  for (const [task, state, tried, startedAt, endedAt, count = 1] of cells) {
+  for (const [task, state, tried, startedAt, endedAt, count = 1, ...labels] of cells) {
     const id = tasks[task]?.id;
     if (id === undefined) continue;
-    const cell: CellView = { state: stateOf(states, state), try: tried, startedAt, endedAt, count };
+    const cell: CellView = {
+      state: stateOf(states, state),
+      try: tried,
+      startedAt,
+      endedAt,
+      count,
+      ...(labels.length > 0 && { labels }),
+    };
     const other = next.get(id);
     next.set(id, other === undefined ? cell : mergeCells(other, cell));
   }

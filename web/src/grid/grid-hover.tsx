@@ -116,6 +116,9 @@ function Card({ dagId, column, line, tick }: CardProps) {
       {cell !== null && cell.tally === undefined && cell.count > 1 && (
         <span className="soft">{cell.count} mapped instances</span>
       )}
+      {cell?.labels !== undefined && cell.tally === undefined && (
+        <span className="soft clip">{someOf(cell.labels)}</span>
+      )}
       {cell !== null && cell.try > 1 && <span className="soft">try {cell.try}</span>}
       {cell !== null && cell.startedAt !== null && (
         <CellTimes dagId={dagId} runId={run.runId} line={line} cell={cell} />
@@ -123,6 +126,12 @@ function Card({ dagId, column, line, tick }: CardProps) {
     </>
   );
 }
+
+/** More labels than these are for the panel. */
+const LABELS = 3;
+
+const someOf = (labels: readonly string[]): string =>
+  labels.slice(0, LABELS).join(", ") + (labels.length > LABELS ? " …" : "");
 
 interface CellTimesProps {
   readonly dagId: string;

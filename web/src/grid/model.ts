@@ -9,6 +9,8 @@ export interface CellView {
   readonly endedAt: number | null;
   /** How many mapped instances, or tasks of a group, the cell stands for; 1 for a plain task. */
   readonly count: number;
+  /** Of mapped instances that want eyes: labels of the first four. */
+  readonly labels?: readonly string[];
   /** Of a group: how many of its tasks are in which state, the loudest first. */
   readonly tally?: readonly (readonly [TaskState, number])[];
 }
@@ -42,6 +44,7 @@ export function mergeCells(a: CellView, b: CellView): CellView {
     startedAt: least(a.startedAt, b.startedAt),
     endedAt: a.endedAt === null || b.endedAt === null ? null : Math.max(a.endedAt, b.endedAt),
     count: a.count + b.count,
+    ...(loud.labels !== undefined && { labels: loud.labels }),
   };
 }
 
@@ -57,7 +60,8 @@ export function sameCell(a: CellView | undefined, b: CellView): boolean {
     a.try === b.try &&
     a.startedAt === b.startedAt &&
     a.endedAt === b.endedAt &&
-    a.count === b.count
+    a.count === b.count &&
+    a.labels?.join("\n") === b.labels?.join("\n")
   );
 }
 

@@ -1,4 +1,5 @@
 import type { Cell, DagDetail } from "../../../api/contracts.ts";
+import { instanceName } from "../../../core/instance-name.ts";
 import { Link } from "../routing/link.tsx";
 import type { DagView } from "../routing/route.ts";
 import { dagPlace } from "../routing/use-route.ts";
@@ -20,8 +21,7 @@ export function CellLink({
       to={dagPlace(dag.dagId, { ...view, taskId: cell.taskId, mapIndex, tryNumber: null })}
       title={cell.taskId}
     >
-      {taskLabel(dag.graph, cell.taskId)}
-      {mapIndex === null ? "" : `[${mapIndex}]`}
+      {instanceName({ ...cell, taskId: taskLabel(dag.graph, cell.taskId) })}
     </Link>
   );
 }

@@ -1,5 +1,6 @@
 import { useState } from "react";
 import type { Cell, RunDetail } from "../../../api/contracts.ts";
+import { instanceName } from "../../../core/instance-name.ts";
 import { TASK_STATES, type TaskState } from "../../../core/states.ts";
 import { Link } from "../routing/link.tsx";
 import type { DagView } from "../routing/route.ts";
@@ -56,7 +57,7 @@ export function Instances({ dagId, run, instances, picked, view }: Props) {
                 aria-current={cell.mapIndex === picked ? "true" : undefined}
                 className="number"
               >
-                {cell.taskId}[{cell.mapIndex}]
+                {instanceName(cell)}
               </Link>
               <StateWord look={TASK_LOOK[cell.state]} />
               <Why reason={whys.get(cell.mapIndex) ?? null} />

@@ -19,7 +19,8 @@ export function MapPicker({
       >
         {instances.map((cell) => (
           <option key={cell.mapIndex} value={cell.mapIndex}>
-            {cell.mapIndex}: {TASK_LOOK[cell.state].word}
+            {cell.mapIndex}
+            {cell.mapLabel === undefined ? "" : ` ${cell.mapLabel}`}: {TASK_LOOK[cell.state].word}
           </option>
         ))}
       </select>

@@ -1,4 +1,5 @@
 import type { DagDetail } from "../../../api/contracts.ts";
+import { instanceName } from "../../../core/instance-name.ts";
 import { useRun, useTries } from "../api/queries.ts";
 import { CommandButtons } from "../command/command-buttons.tsx";
 import { versionsOf } from "../command/wishes.ts";
@@ -44,6 +45,7 @@ export function TaskPanel({ dag, runId, taskId, view }: Props) {
   // Asked for beside the run; a mapped task's index is known only with the run, and an error before that means nothing.
   const { data, error } = useTries(dag.dagId, runId, taskId, mapIndex);
   const { zone } = useZone();
+  const mapLabel = instances.find((cell) => cell.mapIndex === mapIndex)?.mapLabel;
   const task = dag.graph?.tasks.find((one) => one.id === taskId);
   const runTitle = run === undefined ? runId : formatRunDate(Date.parse(run.logicalDate), zone);
   return (
@@ -51,7 +53,7 @@ export function TaskPanel({ dag, runId, taskId, view }: Props) {
       <PanelHead
         dagId={dag.dagId}
         view={view}
-        title={<Named id={taskId} label={task?.label} mapIndex={mapIndex} />}
+        title={<Named id={taskId} label={task?.label} mapIndex={mapIndex} mapLabel={mapLabel} />}
       >
         {run !== undefined && <TemporalLink url={run.temporalUrl} />}
       </PanelHead>
@@ -74,7 +76,7 @@ export function TaskPanel({ dag, runId, taskId, view }: Props) {
             runId,
             tasks: [{ taskId, ...(mapIndex !== null && mapIndex >= 0 && { mapIndex }) }],
           }}
-          about={mapIndex === null || mapIndex < 0 ? taskId : `${taskId}[${mapIndex}]`}
+          about={instanceName({ taskId, mapIndex: mapIndex ?? -1, mapLabel })}
           versions={versionsOf(dag, run)}
         />
       )}

@@ -1,5 +1,6 @@
 import { lazy, Suspense, useState } from "react";
 import type { DagDetail, RunDetail, TryList } from "../../../api/contracts.ts";
+import { instanceName } from "../../../core/instance-name.ts";
 import { RUN_DONE, TASK_DONE } from "../../../core/states.ts";
 import { useVersion } from "../code/queries.ts";
 import type { TaskOf } from "../../../remote/tasks.ts";
@@ -21,7 +22,7 @@ interface Props {
 /** What a task waits for without a slot, and what can be done about it; nothing, when it does not wait. */
 export function WaitPart({ dag, run, list }: Props) {
   const { taskId, mapIndex, state } = list;
-  const name = mapIndex < 0 ? taskId : `${taskId}[${mapIndex}]`;
+  const name = instanceName(list);
   const of = { dagId: dag.dagId, runId: run.runId, taskId, mapIndex };
   const { declared, isRead } = useDeclared(dag, run, list);
   const [isEnding, setEnding] = useState(false);

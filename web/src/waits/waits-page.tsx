@@ -1,5 +1,6 @@
 import type { Wait } from "../../../api/contracts-waits.ts";
 import { parseRunId } from "../../../core/ids.ts";
+import { instanceName } from "../../../core/instance-name.ts";
 import { Link } from "../routing/link.tsx";
 import { ALL_WAITS, type WaitListView } from "../routing/route.ts";
 import { dagPlace, goTo } from "../routing/use-route.ts";
@@ -116,10 +117,7 @@ function WaitRow({ wait }: { readonly wait: Wait }) {
         </Link>
       </th>
       <td>
-        <Link to={dagPlace(dagId, { runId, taskId, mapIndex })}>
-          {taskId}
-          {mapIndex === null ? "" : `[${mapIndex}]`}
-        </Link>
+        <Link to={dagPlace(dagId, { runId, taskId, mapIndex })}>{instanceName(wait)}</Link>
         <div className="soft small number">{runDate(runId, zone)}</div>
       </td>
       <td className="small">{wait.reason !== null && <Reason text={wait.reason} />}</td>
