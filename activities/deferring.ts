@@ -87,7 +87,10 @@ export async function resumedWith(
   deps: DeferringDeps,
   key: TryKey,
   input: RunTaskInput,
-): Promise<{ readonly context: Pick<BodyContext, "resumed" | "waitUrls">; readonly begunBy?: number | null }> {
+): Promise<{
+  readonly context: Pick<BodyContext, "resumed" | "waitUrls">;
+  readonly begunBy?: number | null;
+}> {
   const waitUrls = await urlsOf(deps, key, input);
   if (input.resumed === undefined && input.afterLost !== true) return { context: { waitUrls } };
   const row =

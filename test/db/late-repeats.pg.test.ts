@@ -112,3 +112,21 @@ describe("A6 B11: calls that are repeated late", () => {
     expect(await takeUntoldWaits(pool, 10, 5_000)).toHaveLength(1);
   });
 });
+
+describe("A6 B11: what a crash of the database takes", () => {
+  it("regression: the slot of a try that waits comes back with the run's word, though the worker's was lost", async () => {
+    const { pool } = rig.database;
+    await ask(request());
+    const at = new Date().toISOString();
+    await recordTries(pool, [{ ...tryKey(), worker: "w", at, inputs: {} }], []);
+    await beginWaits(pool, [wait(1)]);
+    expect(await stands()).toMatchObject({ leases: 1 });
+    await advance(pool, [rig.run], [waits(1)], []);
+    expect(await stands()).toEqual({ state: "deferred", phase: -1, leases: 0 });
+    await end(1);
+    await ask(request(1));
+    // The same word, late: the slot it has asked for since stays.
+    await advance(pool, [rig.run], [waits(1)], []);
+    expect(await stands()).toMatchObject({ leases: 1 });
+  });
+});
