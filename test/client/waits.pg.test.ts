@@ -237,66 +237,63 @@ describe("K39: events and waits cross", () => {
     expect((await rows()).filter((row) => row.try === 2 && row.payload !== "now")).toEqual([]);
   });
 
-  it.each([1, 2])(
-    "K39: whatever comes when (seed %d), every answer is what the row says",
-    async (seed) => {
-      await newRun(names.map((name) => waiting(name)));
-      let state = seed * 2_654_435_761;
-      const random = (n: number): number => {
-        state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-        return Math.floor((state / 2 ** 32) * n);
-      };
-      // Of each: how many events, whether its time-out is past, and in which order all of it is sent.
-      const plans = names.map(() => ({
-        events: random(4),
-        late: random(4) === 0,
-        begins: random(5) > 0,
-        beginsAt: random(4),
-        rest: random(30),
-      }));
-      const looking = (async () => {
-        for (let n = 0; n < 30; n++) await lookAtWaits(database.pool, 20);
-      })();
-      const answers = await all(async (name, i) => {
-        const { events, late, begins, beginsAt, rest } = plans[i]!;
-        const works: Promise<string | null>[] = [];
-        for (let n = 0; n <= events; n++) {
-          if (n === Math.min(beginsAt, events) && begins)
-            works.push(begin(name, late ? { expires_in_ms: -1 } : {}).then(() => null));
-          if (n < events) works.push(end(n % 2 === 0 ? byName(name) : byAddress(name), n));
-          if (rest % 3 === 0) await Promise.all(works);
-        }
-        return (await Promise.all(works)).filter((one) => one !== null);
-      });
-      await looking;
-      while (await lookAtWaits(database.pool, 100));
-      await tellTheRest();
-      const found = new Map((await rows()).map((row) => [row.task_id, row]));
-      for (const [i, got] of answers.entries()) {
-        const { events, late, begins } = plans[i]!;
-        const row = found.get(names[i]!);
-        const ended = got.filter((one) => one === "ended").length;
-        const about = { name: names[i], plan: plans[i], got, row };
-        expect([got.length, about]).toEqual([events, about]);
-        if (row?.ended_as === "success") {
-          const others = events - 1;
-          expect([...got].sort(), JSON.stringify(about)).toEqual([
-            ...Array.from({ length: others }, () => "already_ended"),
-            "ended",
-          ]);
-          // Asked by its number, odd ones by the address.
-          expect(row.payload).toBe(got.indexOf("ended"));
-        } else {
-          expect(ended, JSON.stringify(about)).toBe(0);
-          expect(new Set(got)).toEqual(new Set(events > 0 ? ["too_late"] : []));
-          expect(row?.ended_as ?? null).toBe(begins && late ? "expired" : null);
-        }
-        expect(row?.begun ?? false).toBe(begins);
-        const isTold = row !== undefined && row.begun && row.ended_as !== null;
-        expect([names[i], told.some(({ taskId }) => taskId === names[i])]).toEqual([names[i], isTold]);
+  it.each([1, 2])("K39: whatever comes when (seed %d), every answer is what the row says", async (seed) => {
+    await newRun(names.map((name) => waiting(name)));
+    let state = seed * 2_654_435_761;
+    const random = (n: number): number => {
+      state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+      return Math.floor((state / 2 ** 32) * n);
+    };
+    // Of each: how many events, whether its time-out is past, and in which order all of it is sent.
+    const plans = names.map(() => ({
+      events: random(4),
+      late: random(4) === 0,
+      begins: random(5) > 0,
+      beginsAt: random(4),
+      rest: random(30),
+    }));
+    const looking = (async () => {
+      for (let n = 0; n < 30; n++) await lookAtWaits(database.pool, 20);
+    })();
+    const answers = await all(async (name, i) => {
+      const { events, late, begins, beginsAt, rest } = plans[i]!;
+      const works: Promise<string | null>[] = [];
+      for (let n = 0; n <= events; n++) {
+        if (n === Math.min(beginsAt, events) && begins)
+          works.push(begin(name, late ? { expires_in_ms: -1 } : {}).then(() => null));
+        if (n < events) works.push(end(n % 2 === 0 ? byName(name) : byAddress(name), n));
+        if (rest % 3 === 0) await Promise.all(works);
       }
-    },
-  );
+      return (await Promise.all(works)).filter((one) => one !== null);
+    });
+    await looking;
+    while (await lookAtWaits(database.pool, 100));
+    await tellTheRest();
+    const found = new Map((await rows()).map((row) => [row.task_id, row]));
+    for (const [i, got] of answers.entries()) {
+      const { events, late, begins } = plans[i]!;
+      const row = found.get(names[i]!);
+      const ended = got.filter((one) => one === "ended").length;
+      const about = { name: names[i], plan: plans[i], got, row };
+      expect([got.length, about]).toEqual([events, about]);
+      if (row?.ended_as === "success") {
+        const others = events - 1;
+        expect([...got].sort(), JSON.stringify(about)).toEqual([
+          ...Array.from({ length: others }, () => "already_ended"),
+          "ended",
+        ]);
+        // Asked by its number, odd ones by the address.
+        expect(row.payload).toBe(got.indexOf("ended"));
+      } else {
+        expect(ended, JSON.stringify(about)).toBe(0);
+        expect(new Set(got)).toEqual(new Set(events > 0 ? ["too_late"] : []));
+        expect(row?.ended_as ?? null).toBe(begins && late ? "expired" : null);
+      }
+      expect(row?.begun ?? false).toBe(begins);
+      const isTold = row !== undefined && row.begun && row.ended_as !== null;
+      expect([names[i], told.some(({ taskId }) => taskId === names[i])]).toEqual([names[i], isTold]);
+    }
+  });
 
   it("K39: a process that dies before it has told the run: any other one tells it", async () => {
     await newRun(names.map((name) => waiting(name)));
