@@ -13,7 +13,7 @@ export interface Bounds {
 export function boundsOf({ executionTimeoutMs, resumed, waitBy }: RunTaskInput): Bounds {
   const at = Date.now();
   const begun = executionTimeoutMs === null ? null : at + executionTimeoutMs;
-  const tryBy = resumed === undefined ? begun : resumed.by;
+  const tryBy = resumed?.by === undefined ? begun : resumed.by;
   const by = Math.min(tryBy ?? Infinity, waitBy ?? Infinity);
   return { limitMs: by === Infinity ? null : Math.max(1, by - at), tryBy };
 }

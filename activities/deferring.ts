@@ -18,7 +18,8 @@ export interface DeferringDeps {
 }
 
 /** Number of the wait that this part of the try would begin. */
-const nextWait = ({ resumed }: RunTaskInput): number => (resumed?.wait ?? 0) + 1;
+const nextWait = ({ resumed, try: number }: RunTaskInput): number =>
+  resumed?.try === number ? resumed.wait + 1 : 1;
 
 export async function beginWait(
   { pool, versions, wantTelling }: DeferringDeps,
@@ -78,7 +79,7 @@ export async function resumedWith(
 ): Promise<Pick<BodyContext, "resumed" | "waitUrls">> {
   const waitUrls = await urlsOf(deps, key, input);
   if (input.resumed === undefined) return { waitUrls };
-  const row = await resumedBy(deps.pool, { ...key, wait: input.resumed.wait });
+  const row = await resumedBy(deps.pool, { ...key, try: input.resumed.try, wait: input.resumed.wait });
   const resumed = { payload: parsed(row?.payload), state: parsed(row?.state) };
   return { resumed, waitUrls };
 }

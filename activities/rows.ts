@@ -16,6 +16,7 @@ export function recordRow(run: number, decision: Decision): RecordRow {
     try_state: ended?.state ?? null,
     error: ended === null ? null : errorOf(ended.outcome),
     output: ended === null ? null : outputOf(ended.outcome),
+    ...(decision.gone === true && { gone: true }),
   };
 }
 

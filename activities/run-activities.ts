@@ -1,11 +1,20 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
-import { runInfoOf, type OpeningSettings } from "../client/opening.ts";
+import { runInfoOf, type OpeningSettings, type RunFacts } from "../client/opening.ts";
 import { Terminal } from "../core/errors.ts";
 import { RUN_DONE } from "../core/states.ts";
 import { advance, type RecordRow, type RequestRow } from "../db/pools/advance.ts";
 import { pauseFailing } from "../db/dag-rows.ts";
-import { closeRuns, openRun, reopenRun, runsStarted, stopTries, type CloseRun } from "../db/runs.ts";
+import {
+  closeRuns,
+  openRun,
+  reopenRun,
+  runFacts,
+  runsStarted,
+  stopTries,
+  type CloseRun,
+  type RunFactsRow,
+} from "../db/runs.ts";
 import { Batcher } from "../core/batcher.ts";
 import type { NewWait } from "../db/waits.ts";
 import type { Confs } from "./confs.ts";
@@ -99,21 +108,10 @@ export function createRunActivities(deps: RunActivitiesDeps): RunActivities {
             waits: [],
           })),
         );
-      const facts = {
-        dagId: row.dag_id,
-        runId: row.run_id,
-        run,
-        runType: row.run_type,
-        logicalAt: row.logical_at.getTime(),
-        startAt: row.start_at.getTime(),
-        endAt: row.end_at.getTime(),
-        version: row.version,
-        conf: row.conf,
-      };
       return {
         kind: isClosed ? "closed" : "opened",
         progress: row.run_state,
-        info: runInfoOf(facts, version, deps),
+        info: runInfoOf(factsOf(run, row, row.version), version, deps),
         graph: version.graph,
         grants: grants.slice(0, OPENING_GRANTS),
       };
@@ -121,6 +119,21 @@ export function createRunActivities(deps: RunActivitiesDeps): RunActivities {
 
     async readGraph(version) {
       return (await deps.versions.load(version)).graph;
+    },
+
+    async openVersion({ run, version: number }) {
+      const row = await runFacts(deps.pool, run);
+      if (row === null) throw new Terminal("no_run", `run ${run} is not in the database`);
+      const version = await deps.versions.find(number);
+      if (version === null || version.dagId !== row.dag_id) {
+        const message = `dag "${row.dag_id}" has no such version: expected one that is stored; clear the run with its own`;
+        return { kind: "refused", code: "no_version", message };
+      }
+      return {
+        kind: "opened",
+        info: runInfoOf(factsOf(run, row, number), version, deps),
+        graph: version.graph,
+      };
     },
 
     async advance(input: AdvanceInput) {
@@ -138,9 +151,9 @@ export function createRunActivities(deps: RunActivitiesDeps): RunActivities {
       if (state === "failed") await pauseFailing(deps.pool, [run]);
     },
 
-    async reopenRun({ run, decisions, progress }) {
+    async reopenRun({ run, decisions, progress, version = null }) {
       const records = decisions.map((decision) => recordRow(run, decision));
-      const { placed, undecided } = await reopenRun(deps.pool, run, records, progress);
+      const { placed, undecided } = await reopenRun(deps.pool, run, records, progress, version);
       if (undecided) deps.wantPass();
       return placed;
     },
@@ -157,6 +170,18 @@ export function createRunActivities(deps: RunActivitiesDeps): RunActivities {
     },
   };
 }
+
+const factsOf = (run: number, row: RunFactsRow, version: number): RunFacts => ({
+  dagId: row.dag_id,
+  runId: row.run_id,
+  run,
+  runType: row.run_type,
+  logicalAt: row.logical_at.getTime(),
+  startAt: row.start_at.getTime(),
+  endAt: row.end_at.getTime(),
+  version,
+  conf: row.conf,
+});
 
 async function waitsOf(
   { versions, confs }: RunActivitiesDeps,

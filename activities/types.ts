@@ -21,6 +21,8 @@ export interface Decision {
   readonly try: number;
   readonly state: TaskState;
   readonly ended: { readonly state: TryState; readonly outcome: TryOutcome } | null;
+  /** Its task is no more: the cell stays, as removed. */
+  readonly gone?: true;
 }
 
 export interface SlotRequest {
@@ -88,7 +90,18 @@ export interface ReopenInput {
   readonly run: number;
   readonly decisions: readonly Decision[];
   readonly progress: PackedProgress;
+  /** Another than it had; left out: the same. */
+  readonly version?: number;
 }
+
+export interface OpenVersionInput {
+  readonly run: number;
+  readonly version: number;
+}
+
+type OpenedVersion =
+  | { readonly kind: "opened"; readonly info: RunInfo; readonly graph: RunGraph }
+  | { readonly kind: "refused"; readonly code: string; readonly message: string };
 
 export interface StopInput {
   readonly run: number;
@@ -108,8 +121,11 @@ export interface RunTaskInput {
   readonly isolation: "shared" | "own";
   /** Of a sensor: when its time-out is over, epoch ms. */
   readonly waitBy?: number;
-  /** It goes on after its wait number `wait`; `by`: until its execution time-out, epoch ms. */
-  readonly resumed?: { readonly wait: number; readonly by: number | null };
+  /**
+   * It goes on after that wait: its own, or one of a try before whose worker was lost. `by`: until its execution time-out,
+   * epoch ms; left out: it has all of it.
+   */
+  readonly resumed?: { readonly try: number; readonly wait: number; readonly by?: number | null };
 }
 
 /** Short: each is one statement. Run as local activities, then as ordinary ones when that fails. */
@@ -117,6 +133,8 @@ export interface RunActivities {
   openRun(run: number): Promise<Opened>;
   /** What a run of that version carries of its graph. */
   readGraph(version: number): Promise<RunGraph>;
+  /** What a closed run would be in another version of its DAG. */
+  openVersion(input: OpenVersionInput): Promise<OpenedVersion>;
   advance(input: AdvanceInput): Promise<readonly Grant[]>;
   closeRun(input: CloseInput): Promise<void>;
   /** True: it has its place among the active runs of its DAG; else it is told of it as of a grant. */

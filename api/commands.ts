@@ -1,13 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { createRoute, type z } from "@hono/zod-openapi";
 import { Conflict, NotFound, Refused } from "../core/errors.ts";
-import type { SerialGraph } from "../core/graph.ts";
-import { planOf } from "../core/plan.ts";
 import type { RunCommand } from "../core/run-command.ts";
-import { select, stateOf, type Selection } from "../core/selection.ts";
-import { progressOf } from "../core/shown-progress.ts";
-import { readDag, readGraph } from "../db/read/dags.ts";
-import { readCells, runIdsBetween } from "../db/read/runs.ts";
+import type { Selection } from "../core/selection.ts";
+import { readDag } from "../db/read/dags.ts";
+import { runIdsBetween } from "../db/read/runs.ts";
 import {
   ClearBody,
   ClearRunsBody,
@@ -19,8 +16,9 @@ import {
 import type { AppDeps } from "./deps.ts";
 import { noSuchDag } from "./grid.ts";
 import { DagPath, newRoutes, RunPath } from "./requests.ts";
+import { graphOf, preview, previewIn, selectionOf } from "./preview.ts";
 import { findRun } from "./runs.ts";
-import { json, shapeCell } from "./shape.ts";
+import { json } from "./shape.ts";
 
 const bodyOf = <T extends z.ZodType>(schema: T) => ({
   params: RunPath,
@@ -72,56 +70,50 @@ type Asked = RunCommand extends infer C ? (C extends RunCommand ? Omit<C, "id"> 
 export const commandRoutes = (deps: AppDeps) => {
   const db = deps.db;
 
-  async function graphOf(dagId: string, runId: string) {
-    const row = await findRun(db, dagId, runId);
-    const graph = await readGraph(db, row.version);
-    if (graph === null)
-      throw new NotFound("no_version", `the version of run "${runId}" is not stored any more`);
-    return { row, graph };
-  }
-
-  /** What a selection would change, as the run is shown now. */
-  async function preview(
-    dagId: string,
-    runId: string,
-    body: z.infer<typeof ClearBody>,
-  ): Promise<CommandDone> {
-    const { row, graph } = await graphOf(dagId, runId);
-    const plan = planOf(graph);
-    const progress = progressOf(plan, (await readCells(db, row.run)).map(shapeCell));
-    const found = select(plan, progress, selectionOf(graph, body));
-    if (found.kind === "unknown")
-      throw new NotFound("no_task", `run "${runId}" has no task "${found.taskId}"`);
-    const cells = found.cells
-      .filter((at) => stateOf(progress, at) !== "none")
-      .map((at) => {
-        const { own, instances } = progress.tasks[at.task]!;
-        const cell = at.index < 0 ? own : instances![at.index]!;
-        return { taskId: plan.tasks[at.task]!.id, mapIndex: at.index, state: cell.state, try: cell.try };
-      });
-    return { dagId, runId, dryRun: true, changed: cells.length, cells };
+  async function inForce(dagId: string): Promise<number> {
+    const dag = await readDag(db, dagId);
+    if (dag?.active === true && dag.version !== null) return dag.version;
+    throw new Refused(
+      "inactive_dag",
+      `dag "${dagId}" is not active, so no version of it is in force: clear the run with its original version, or bring the DAG's file back first`,
+    );
   }
 
   async function perform(dagId: string, runId: string, asked: Asked, by: By): Promise<CommandDone> {
     const command = { id: by.id ?? randomUUID(), ...asked } as RunCommand;
-    const { cells: changed } = await deps.client.command({ dagId, runId, command, who: by.who });
-    return { dagId, runId, dryRun: false, changed, cells: [] };
-  }
-
-  async function selected(dagId: string, runId: string, body: z.infer<typeof ClearBody>): Promise<Selection> {
-    const isPlain = body.groups === undefined || body.groups.length === 0;
-    return selectionOf(isPlain ? null : (await graphOf(dagId, runId)).graph, body);
+    const answer = await deps.client.command({ dagId, runId, command, who: by.who });
+    return { dagId, runId, dryRun: false, changed: answer.cells, removed: answer.removed ?? 0, cells: [] };
   }
 
   async function chosen(
     dagId: string,
     runId: string,
-    body: z.infer<typeof ClearBody>,
+    { dryRun, ...body }: Omit<z.infer<typeof MarkBody>, "as">,
     by: By,
     asked: (selection: Selection) => Asked,
   ): Promise<CommandDone> {
-    if (body.dryRun === true) return await preview(dagId, runId, body);
-    return await perform(dagId, runId, asked(await selected(dagId, runId, body)), by);
+    if (dryRun === true) return await preview(db, await findRun(db, dagId, runId), body);
+    const isPlain = body.groups === undefined || body.groups.length === 0;
+    const graph = isPlain ? null : await graphOf(db, runId, (await findRun(db, dagId, runId)).version);
+    return await perform(dagId, runId, asked(selectionOf(graph, body)), by);
+  }
+
+  async function clear(
+    dagId: string,
+    runId: string,
+    { version: wanted, ...body }: z.infer<typeof ClearBody>,
+    by: By,
+  ): Promise<CommandDone> {
+    if (wanted === "latest") {
+      const row = await findRun(db, dagId, runId);
+      const version = await inForce(dagId);
+      if (version !== row.version) {
+        if (body.dryRun === true) return await previewIn(db, row, version, body);
+        const selection = selectionOf(await graphOf(db, runId, version), body);
+        return await perform(dagId, runId, { kind: "clear", selection, version }, by);
+      }
+    }
+    return await chosen(dagId, runId, body, by, (selection) => ({ kind: "clear", selection }));
   }
 
   return newRoutes()
@@ -129,7 +121,7 @@ export const commandRoutes = (deps: AppDeps) => {
       const { dagId, runId } = c.req.valid("param");
       const body = c.req.valid("json");
       const by = { who: c.get("who"), id: c.get("claim")?.key };
-      return c.json(await chosen(dagId, runId, body, by, clearing), 200);
+      return c.json(await clear(dagId, runId, body, by), 200);
     })
     .openapi(clearRuns, async (c) => {
       const { dagId } = c.req.valid("param");
@@ -146,7 +138,7 @@ export const commandRoutes = (deps: AppDeps) => {
         const claim = c.get("claim");
         const by = { who: c.get("who"), id: claim === undefined ? undefined : `${claim.key} ${runId}` };
         try {
-          const done = await chosen(dagId, runId, body, by, clearing);
+          const done = await clear(dagId, runId, body, by);
           runs.push({ runId, changed: done.changed, refused: null });
         } catch (error) {
           if (!(error instanceof Conflict || error instanceof NotFound || error instanceof Refused))
@@ -171,28 +163,3 @@ export const commandRoutes = (deps: AppDeps) => {
       return c.json(await perform(dagId, runId, { kind: "end", as, reason: why }, by), 200);
     });
 };
-
-const clearing = (selection: Selection): Asked => ({ kind: "clear", selection });
-
-/** Groups as the tasks in them, at any depth. */
-function selectionOf(graph: SerialGraph | null, body: z.infer<typeof ClearBody>): Selection {
-  const { tasks = [], groups = [], upstream = false, downstream = false, onlyFailed = false } = body;
-  const inside = groups.flatMap((groupId) => tasksIn(graph!, groupId));
-  return {
-    tasks: [
-      ...tasks.map(({ taskId, mapIndex }) => ({ taskId, ...(mapIndex !== undefined && { mapIndex }) })),
-      ...inside.map((taskId) => ({ taskId })),
-    ],
-    upstream,
-    downstream,
-    onlyFailed,
-  };
-}
-
-function tasksIn(graph: SerialGraph, groupId: string): string[] {
-  const position = graph.groups.findIndex(({ id }) => id === groupId);
-  if (position < 0) throw new NotFound("no_group", `the run's version has no group "${groupId}"`);
-  const isInside = (group: number | null): boolean =>
-    group !== null && (group === position || isInside(graph.groups[group]!.parent));
-  return graph.tasks.filter(({ group }) => isInside(group)).map(({ id }) => id);
-}

@@ -23,7 +23,15 @@ const selection = {
   dryRun: z.boolean().optional().openapi({ description: "Only say what it would be" }),
 };
 
-export const ClearBody = z.strictObject(selection).openapi("ClearRequest");
+const cleared = {
+  ...selection,
+  version: z.enum(["original", "latest"]).optional().openapi({
+    description:
+      "Whether the run keeps its version, which is the default, or goes on with the one that is in force. Only a run that is over can change it",
+  }),
+};
+
+export const ClearBody = z.strictObject(cleared).openapi("ClearRequest");
 const instant = z.iso.datetime({
   offset: true,
   error: "expected an ISO 8601 instant with its offset, like 2026-05-09T00:00:00Z",
@@ -32,7 +40,7 @@ export const ClearRunsBody = z
   .strictObject({
     from: instant.openapi({ description: "Logical dates from here on" }),
     until: instant.openapi({ description: "Logical dates before this" }),
-    ...selection,
+    ...cleared,
   })
   .openapi("ClearRunsRequest");
 export const MarkBody = z
@@ -65,8 +73,19 @@ export const CommandDone = z
     runId: z.string(),
     dryRun: z.boolean(),
     changed: z.int().openapi({ description: "How many cells it changes" }),
+    removed: z.int().openapi({ description: "How many cells the version it goes on with does not have" }),
     cells: z
-      .array(z.object({ taskId: z.string(), mapIndex: z.int(), state: z.enum(TASK_STATES), try: z.int() }))
+      .array(
+        z.object({
+          taskId: z.string(),
+          mapIndex: z.int(),
+          state: z.enum(TASK_STATES),
+          try: z.int(),
+          change: z.enum(["new", "anew", "removed"]).nullable().openapi({
+            description: "By another version: its task is new, is another now and begins anew, or is no more",
+          }),
+        }),
+      )
       .openapi({ description: "As they were before; only of a dry run" }),
   })
   .openapi("CommandDone");

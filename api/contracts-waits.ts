@@ -21,6 +21,10 @@ export const Wait = z
     since: optionalInstant.openapi({ description: "null: it was ended ahead of its beginning" }),
     until: optionalInstant.openapi({ description: "Its time-out, or its try's, whichever comes first" }),
     dueAt: optionalInstant.openapi({ description: "The time that is waited for" }),
+    other: z
+      .object({ dagId: z.string(), runId: z.string(), taskId: z.string().nullable() })
+      .nullable()
+      .openapi({ description: "The other run that is waited for, or the task in it" }),
     everyMs: z.number().nullable().openapi({ description: "Between two checks" }),
     checks: z.int(),
     lastCheckAt: optionalInstant,
@@ -32,11 +36,22 @@ export const Wait = z
     endedBy: z.string().nullable().openapi({ description: "Who ended it from outside" }),
     endedAt: optionalInstant,
     url: z.string().nullable().openapi({
-      description: "Of an open wait for somebody, in the list of its run: whoever posts to it ends the wait",
+      description: "Of an open wait for somebody, beside its run or try: whoever posts to it ends the wait",
     }),
   })
   .openapi("Wait");
 export type Wait = z.infer<typeof Wait>;
+
+/** A wait of a try that is named around it. */
+export const TryWait = Wait.omit({
+  key: true,
+  dagId: true,
+  runId: true,
+  taskId: true,
+  mapIndex: true,
+  try: true,
+}).openapi("TryWait");
+export type TryWait = z.infer<typeof TryWait>;
 
 /** A page of waits. `after` asks for the next page; null: no more. */
 export const WaitList = z.object({ waits: z.array(Wait), after: z.string().nullable() }).openapi("WaitList");

@@ -5,6 +5,7 @@
 import { z } from "@hono/zod-openapi";
 import { TASK_STATES, TRY_STATES } from "../core/states.ts";
 import { DagVersion, Graph, instant, optionalInstant } from "./contracts-graph.ts";
+import { TryWait } from "./contracts-waits.ts";
 import { Interval, Run, RunState, RunType } from "./contracts-runs.ts";
 
 export {
@@ -190,6 +191,15 @@ const BodyError = z
   .object({ code: z.string(), message: z.string(), stack: z.string().optional() })
   .openapi("BodyError");
 
+/** Why a try waited for its slots, from when to when. */
+const Waited = z.object({ reason: z.string(), since: instant, until: instant }).openapi("Waited");
+export type Waited = z.infer<typeof Waited>;
+
+const held = {
+  waited: z.array(Waited).openapi({ description: "Why it waited for its slots, a second and more each" }),
+  waits: z.array(TryWait).openapi({ description: "What it waited for without a slot, or waits for now" }),
+};
+
 export const Try = z
   .object({
     try: z.int(),
@@ -204,9 +214,12 @@ export const Try = z
       .object({ bytes: z.int(), href: z.string() })
       .nullable()
       .openapi({ description: "An output too large to stand here: its JSON is read from `href`" }),
+    ...held,
   })
   .openapi("Try");
 export type Try = z.infer<typeof Try>;
+
+const TryNotBegun = z.object({ try: z.int(), ...held }).openapi("TryNotBegun");
 
 /** `waiting` says why the next try has not begun, or what the last one waits for; null: it does not wait. */
 export const TryList = z
@@ -215,6 +228,9 @@ export const TryList = z
     mapIndex: z.int(),
     state: TaskState,
     tries: z.array(Try).openapi({ description: "First try first" }),
+    notBegun: z.array(TryNotBegun).openapi({
+      description: "Tries that have waited and not begun, or whose waits were ended ahead of them",
+    }),
     waiting: Waiting.nullable(),
   })
   .openapi("TryList");

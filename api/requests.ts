@@ -231,6 +231,9 @@ export const WaitsQuery = RunWaitsQuery.extend({
   dagId: id("dag").optional(),
   taskId: id("task").optional(),
   kind: kinds.optional(),
+  search: search
+    .optional()
+    .openapi({ description: "Part of the DAG's, the run's or the task's id, in any case" }),
 });
 export const WaitAddressPath = z.object({
   token: z.string().max(2000).openapi({ description: "What the wait's address ends with" }),

@@ -7,15 +7,21 @@ import {
   readTaskWaiting,
   readTries,
   readTry,
+  readWaited,
   type TaskKey,
   type TryRow,
+  type WaitedRow,
 } from "../db/read/tries.ts";
-import { readTaskDeferred } from "../db/read/waits.ts";
+import { readTaskDeferred, readTaskWaits, type WaitRow } from "../db/read/waits.ts";
 import { LogPiece, TryList, type Try } from "./contracts.ts";
 import type { AppDeps } from "./deps.ts";
 import { LogQuery, newRoutes, TaskPath, TriesQuery, TryPath } from "./requests.ts";
 import { findRun } from "./runs.ts";
-import { isoOrNull, isUnderWay, json, shapeWaiting } from "./shape.ts";
+import { iso, isoOrNull, isUnderWay, json, shapeWaiting } from "./shape.ts";
+import { shapeTryWait, waitUrls } from "./waits.ts";
+
+/** Of a task's waits, and of its reasons to wait for slots, the last so many. */
+const HELD = 1000;
 
 const listTries = createRoute({
   method: "get",
@@ -42,28 +48,38 @@ const readOutput = createRoute({
 
 export const tryRoutes = (deps: AppDeps) => {
   const db = deps.reader ?? deps.db;
+  const urlsFor = waitUrls(deps);
   return newRoutes()
     .openapi(listTries, async (c) => {
       const { dagId, runId, taskId } = c.req.valid("param");
       const { mapIndex } = c.req.valid("query");
       const { run } = await findRun(db, dagId, runId);
       const key = { run, taskId, mapIndex };
-      const [state, tries, asked, deferred] = await Promise.all([
+      const [state, tries, asked, deferred, waited, waits] = await Promise.all([
         readTaskState(db, key),
         readTries(db, key),
         readTaskWaiting(db, key),
         readTaskDeferred(db, key),
+        readWaited(db, key, HELD),
+        readTaskWaits(db, key, HELD),
       ]);
       const waiting = asked ?? deferred;
       if (state === null) {
         const task = mapIndex === -1 ? `"${taskId}"` : `"${taskId}" [${mapIndex}]`;
         throw new NotFound("no_task", `run "${runId}" of dag "${dagId}" has no task ${task}`);
       }
+      const heldOf = heldIn(waited, waits, await urlsFor(waits, c.req.url));
+      const begun = new Set(tries.map((row) => row.try));
+      const notBegun = new Set([...waited, ...waits].map((row) => row.try).filter((one) => !begun.has(one)));
       const body: TryList = {
         taskId,
         mapIndex,
         state,
-        tries: tries.map((row) => shapeTry(row, outputHref(c.req.valid("param"), row.try, mapIndex))),
+        tries: tries.map((row) => ({
+          ...shapeTry(row, outputHref(c.req.valid("param"), row.try, mapIndex)),
+          ...heldOf(row.try),
+        })),
+        notBegun: [...notBegun].sort((a, b) => a - b).map((one) => ({ try: one, ...heldOf(one) })),
         waiting: waiting === null ? null : shapeWaiting(waiting),
       };
       return c.json(body, 200);
@@ -111,7 +127,23 @@ function outputHref(
   return `/api/v1/dags/${path}/output${mapIndex === -1 ? "" : `?mapIndex=${mapIndex}`}`;
 }
 
-const shapeTry = (row: TryRow, outputHref: string): Try => ({
+type Held = Pick<Try, "waited" | "waits">;
+
+/** What each try waited for, oldest first; rows come newest first. */
+const heldIn =
+  (waited: readonly WaitedRow[], waits: readonly WaitRow[], urlOf: (row: WaitRow) => string | null) =>
+  (number: number): Held => ({
+    waited: waited
+      .filter((row) => row.try === number)
+      .toReversed()
+      .map(({ reason, since, until }) => ({ reason, since: iso(since), until: iso(until) })),
+    waits: waits
+      .filter((row) => row.try === number)
+      .toReversed()
+      .map((row) => shapeTryWait(row, urlOf(row))),
+  });
+
+const shapeTry = (row: TryRow, outputHref: string): Omit<Try, keyof Held> => ({
   try: row.try,
   state: row.state,
   worker: row.worker,

@@ -3,10 +3,10 @@ import type { Context } from "hono";
 import { NotFound, Refused } from "../core/errors.ts";
 import type { Db } from "../db/connection.ts";
 import { readDag } from "../db/read/dags.ts";
-import { readOpenWaits, readRunWaits, reasonOf, type WaitRow } from "../db/read/waits.ts";
+import { otherOf, readOpenWaits, readRunWaits, reasonOf, type WaitRow } from "../db/read/waits.ts";
 import { waitSecret } from "../db/waits.ts";
 import { WaitAddresses } from "../platform/wait-address.ts";
-import { WaitEnded, WaitList, WaitPoked, type Wait } from "./contracts-waits.ts";
+import { WaitEnded, WaitList, WaitPoked, type TryWait, type Wait } from "./contracts-waits.ts";
 import type { AppDeps } from "./deps.ts";
 import { noSuchDag } from "./grid.ts";
 import {
@@ -68,10 +68,18 @@ const pokeWait = createRoute({
 export const waitRoutes = (deps: AppDeps) => {
   const db = deps.reader ?? deps.db;
   const addresses = addressesBy(deps.db);
+  const urlsFor = waitUrls(deps);
   return newRoutes()
     .openapi(listWaits, async (c) => {
-      const { dagId = null, taskId = null, kind = null, after = null, limit } = c.req.valid("query");
-      const rows = await readOpenWaits(db, { dagId, taskId, kinds: kind }, after, limit + 1);
+      const {
+        dagId = null,
+        taskId = null,
+        kind = null,
+        search = null,
+        after = null,
+        limit,
+      } = c.req.valid("query");
+      const rows = await readOpenWaits(db, { dagId, taskId, kinds: kind, search }, after, limit + 1);
       if (rows.length === 0 && dagId !== null && (await readDag(db, dagId)) === null) throw noSuchDag(dagId);
       const [page, next] = cutPage(rows, limit, waitKeyOf);
       return c.json({ waits: page.map((row) => shapeWait(row, null)), after: next }, 200);
@@ -82,10 +90,7 @@ export const waitRoutes = (deps: AppDeps) => {
       const { run } = await findRun(db, dagId, runId);
       const rows = await readRunWaits(db, run, after, limit + 1);
       const [page, next] = cutPage(rows, limit, waitKeyOf);
-      const signing = await addresses();
-      const base = deps.publicUrl?.replace(/\/+$/, "") ?? new URL(c.req.url).origin;
-      const urlOf = (row: WaitRow): string | null =>
-        row.kind === "event" && row.ended_at === null ? signing.urlOf(placeOf(row), base) : null;
+      const urlOf = await urlsFor(page, c.req.url);
       return c.json({ waits: page.map((row) => shapeWait(row, urlOf(row))), after: next }, 200);
     })
     .openapi(endByAddress, async (c) => {
@@ -106,6 +111,18 @@ export const waitRoutes = (deps: AppDeps) => {
       const poked = await deps.client.checkWait({ ...at, who: c.get("who") });
       return c.json({ answer: "due" as const, ...poked }, 200);
     });
+};
+
+/** The addresses of those waits of a list that somebody may end; `asked`: by which URL it was asked for. */
+export const waitUrls = (deps: AppDeps) => {
+  const addresses = addressesBy(deps.db);
+  const isOpen = (row: WaitRow): boolean => row.kind === "event" && row.ended_at === null;
+  return async (rows: readonly WaitRow[], asked: string): Promise<(row: WaitRow) => string | null> => {
+    if (!rows.some(isOpen)) return () => null;
+    const signing = await addresses();
+    const base = deps.publicUrl?.replace(/\/+$/, "") ?? new URL(asked).origin;
+    return (row) => (isOpen(row) ? signing.urlOf(placeOf(row), base) : null);
+  };
 };
 
 /** Their secret is read when it is first wanted: an API starts without its database. */
@@ -147,16 +164,20 @@ const placeOf = (row: WaitRow) => ({
   wait: row.wait,
 });
 
-function shapeWait(row: WaitRow, url: string | null): Wait {
+const shapeWait = (row: WaitRow, url: string | null): Wait => ({
+  key: waitKeyOf(row),
+  dagId: row.dag_id,
+  runId: row.run_id,
+  taskId: row.task_id,
+  mapIndex: row.map_index,
+  try: row.try,
+  ...shapeTryWait(row, url),
+});
+
+export function shapeTryWait(row: WaitRow, url: string | null): TryWait {
   const isOpen = row.ended_at === null;
   const nextAt = isOpen ? isoOrNull(row.next_at) : null;
   return {
-    key: waitKeyOf(row),
-    dagId: row.dag_id,
-    runId: row.run_id,
-    taskId: row.task_id,
-    mapIndex: row.map_index,
-    try: row.try,
     wait: row.wait,
     kind: row.kind,
     state: isOpen ? "open" : "ended",
@@ -164,6 +185,7 @@ function shapeWait(row: WaitRow, url: string | null): Wait {
     since: isoOrNull(row.begun_at),
     until: isoOrNull(row.until),
     dueAt: row.kind === "time" ? isoOrNull(row.next_at) : null,
+    other: otherOf(row),
     everyMs: row.every_ms,
     checks: row.checks,
     lastCheckAt: isoOrNull(row.checked_at),

@@ -1,7 +1,7 @@
 /** What is asked of runs: tasks cleared and marked, runs ended. */
 import { Option, type Command } from "commander";
 import type { CommandDone, RunsCleared } from "../api/contracts-commands.ts";
-import type { CellSelection } from "../remote/index.ts";
+import type { CellSelection, ClearSelection } from "../remote/index.ts";
 import { called } from "./call.ts";
 import { connect, withServer, type ServerOptions } from "./connect.ts";
 import { UsageError } from "./failure.ts";
@@ -20,7 +20,8 @@ interface SelectOptions extends Output, ServerOptions {
   readonly dryRun?: boolean;
 }
 
-interface RangeOptions extends SelectOptions {
+interface ClearOptions extends SelectOptions {
+  readonly latestVersion?: boolean;
   readonly startDate?: string;
   readonly endDate?: string;
 }
@@ -41,6 +42,7 @@ const CELLS: Table<CommandDone["cells"][number]> = {
     mapIndex: (cell) => (cell.mapIndex < 0 ? null : cell.mapIndex),
     state: (cell) => cell.state,
     try: (cell) => cell.try,
+    change: (cell) => cell.change,
   },
   shown: ["taskId", "mapIndex", "state", "try"],
   id: (cell) => (cell.mapIndex < 0 ? cell.taskId : `${cell.taskId}[${cell.mapIndex}]`),
@@ -63,7 +65,7 @@ export function addTaskCommands(tasks: Command): void {
     .description("run tasks of a run again, while it goes on or after its end")
     .addHelpText(
       "after",
-      "\nExamples:\n  meridian tasks clear sales_daily 2026-05-09 --task load --downstream\n  meridian tasks clear sales_daily --only-failed --dry-run\n  meridian tasks clear sales_daily --all --start-date 2026-05-01 --end-date 2026-05-10",
+      "\nExamples:\n  meridian tasks clear sales_daily 2026-05-09 --task load --downstream\n  meridian tasks clear sales_daily --only-failed --dry-run\n  meridian tasks clear sales_daily --only-failed --latest-version\n  meridian tasks clear sales_daily --all --start-date 2026-05-01 --end-date 2026-05-10",
     )
     .option(
       "--start-date <date>",
@@ -71,8 +73,10 @@ export function addTaskCommands(tasks: Command): void {
       instant,
     )
     .option("--end-date <date>", "… and before this one", instant)
-    .action(async (dagId: string, text: string | undefined, options: RangeOptions) => {
-      const cells = cellsOf(options);
+    .option("--latest-version", "with the version of the DAG that is in force, which the run then has")
+    .action(async (dagId: string, text: string | undefined, options: ClearOptions) => {
+      const version = options.latestVersion === true ? "latest" : "original";
+      const cells = { ...cellsOf(options), version } satisfies ClearSelection;
       if (options.startDate !== undefined || options.endDate !== undefined)
         return await clearRange(dagId, text, cells, options);
       const client = await connect(options);
@@ -132,8 +136,8 @@ export function addRunCommands(runs: Command): void {
 async function clearRange(
   dagId: string,
   text: string | undefined,
-  cells: CellSelection,
-  options: RangeOptions,
+  cells: ClearSelection,
+  options: ClearOptions,
 ): Promise<void> {
   const { startDate: from, endDate: until } = options;
   if (text !== undefined || from === undefined || until === undefined) {
@@ -173,9 +177,14 @@ function cellsOf(options: SelectOptions): CellSelection {
 
 function print(done: CommandDone, what: string, options: SelectOptions): void {
   if (options.output === "json") return printJson(done);
-  if (done.dryRun) printList(done.cells, CELLS, options);
+  const changes = done.cells.some(({ change }) => change !== null);
+  if (done.dryRun)
+    printList(done.cells, changes ? { ...CELLS, shown: [...CELLS.shown, "change"] } : CELLS, options);
   const count = `${done.changed} ${done.changed === 1 ? "task" : "tasks"}`;
+  const removed = done.removed === 0 ? "" : `; ${done.removed} no longer in the DAG: removed`;
   const { dagId, runId } = done;
-  if (done.dryRun) console.log(`\n${count} of ${dagId} ${runId} would be ${what.replace("to be ", "")}`);
-  else console.log(`${count} of ${dagId} ${runId}: ${what}\n${called(`runs show ${dagId} ${runId}`)}`);
+  if (done.dryRun)
+    console.log(`\n${count} of ${dagId} ${runId} would be ${what.replace("to be ", "")}${removed}`);
+  else
+    console.log(`${count} of ${dagId} ${runId}: ${what}${removed}\n${called(`runs show ${dagId} ${runId}`)}`);
 }

@@ -13,6 +13,7 @@ import { runCommands } from "./runs.ts";
 import { taskCommands } from "./tasks.ts";
 import { validateCommand } from "./validate.ts";
 import { VERSION } from "./version.ts";
+import { waitCommands } from "./waits.ts";
 
 /** Loaded when they are wanted: Temporal's worker alone takes a second, and `dags list` needs none of it. */
 const processes = async () => await import("./processes.ts");
@@ -93,6 +94,7 @@ Commands that talk to a server take --profile, --url, or the product that runs f
   dagCommands(program);
   taskCommands(program);
   addRunCommands(runCommands(program));
+  waitCommands(program);
   poolCommands(program);
   fileCommands(program);
   profileCommands(program);

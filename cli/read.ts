@@ -51,6 +51,15 @@ export function dayOrInstant(text: string): string {
 /** Repeated options gather. */
 export const collect = (text: string, before: readonly string[] = []): readonly string[] => [...before, text];
 
+/** JSON: the text itself, `@file`, or `-` for stdin. */
+export function jsonValue(name: string, given: string): unknown {
+  const [text, where] = textOf(name, given);
+  return parsed(
+    text,
+    `${name} ${where}: expected JSON; a text has quotes of its own, as in ${name} '"berlin"'`,
+  );
+}
+
 /** A JSON object: the text itself, `@file`, or `-` for stdin. */
 export function jsonObject(name: string, given: string): Record<string, unknown> {
   const [text, where] = textOf(name, given);

@@ -66,7 +66,7 @@ export function taskCommands(program: Command): void {
 
 function addFailedDeps(tasks: Command): void {
   withServer(withOutput(ofTask(tasks.command("failed-deps"))))
-    .description("why a task of a run has not begun, or could not run")
+    .description("why a task of a run has not begun, waits, or could not run")
     .option("--map-index <n>", "which instance of a mapped task", whole(0))
     .addHelpText("after", "\nExample:\n  meridian tasks failed-deps sales_daily load latest")
     .action(

@@ -5,8 +5,8 @@ import type { Table } from "./output.ts";
 import { reasonOf } from "./run-text.ts";
 
 interface Dep {
-  /** `run`: the run itself waits to begin; `upstream`: tasks before it; `slots`: its pool or its queue. */
-  readonly dep: "run" | "upstream" | "slots";
+  /** `run`: the run itself waits to begin; `upstream`: tasks before it; `slots`: its pool or its queue; `wait`: what it is deferred for. */
+  readonly dep: "run" | "upstream" | "slots" | "wait";
   readonly reason: string;
   readonly since: string | null;
 }
@@ -28,8 +28,8 @@ export const DEPS: Table<Dep> = {
   id: (one) => one.dep,
 };
 
-/** States in which a task has not begun, or waits between two tries. */
-const WAITS: ReadonlySet<TaskState> = new Set(["none", "queued", "up_for_retry"]);
+/** States in which a task has not begun, waits between two tries, or waits without a slot. */
+const WAITS: ReadonlySet<TaskState> = new Set(["none", "queued", "up_for_retry", "deferred"]);
 
 export function failedDeps(run: RunDetail, graph: Graph, taskId: string, mapIndex: number): FailedDeps {
   const { dagId, runId, cells } = run;
@@ -47,7 +47,7 @@ export function failedDeps(run: RunDetail, graph: Graph, taskId: string, mapInde
       const reason = reasonOf(one);
       if (one.taskId === null) deps.push({ dep: "run", reason, since: one.since });
       else if (one.taskId === taskId && one.mapIndex === mapIndex)
-        deps.push({ dep: "slots", reason, since: one.since });
+        deps.push({ dep: state === "deferred" ? "wait" : "slots", reason, since: one.since });
     }
     if (run.state === "queued" && deps.length === 0) {
       const reason = run.reason ?? "the run has not begun";

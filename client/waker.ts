@@ -4,10 +4,10 @@ import { workflowIdOf } from "../core/ids.ts";
 import { groupBy } from "../core/group-by.ts";
 import { inParallel } from "../core/in-parallel.ts";
 import type { WaitEnd } from "../core/waits.ts";
-import { WAIT_TIMEOUT } from "../core/waking.ts";
 import type { Db } from "../db/connection.ts";
 import { takeUntoldWaits, waitsKnown, waitsTold, type UntoldWait } from "../db/waits.ts";
 import { wokenSignal, type WokenMessage } from "../workflows/messages.ts";
+import { countWithin } from "../workflows/pieces.ts";
 
 export interface WakerDeps {
   readonly pool: Db;
@@ -22,7 +22,7 @@ const HOLD_MS = 5_000;
 const AGAIN_MS = 60_000;
 const IN_PARALLEL = 50;
 
-/** One signal per run. Any process may do it; twice is harmless. Returns how many waits runs were told of. */
+/** One signal per run, or as many as its size wants. Any process may do it; twice is harmless. Returns how many waits runs were told of. */
 export async function tellWaits(deps: WakerDeps): Promise<number> {
   let told = 0;
   for (;;) {
@@ -47,8 +47,14 @@ async function tellRun({ pool, temporal }: WakerDeps, group: readonly UntoldWait
     return [{ taskId: row.task_id, mapIndex: row.map_index, try: row.try, wait: row.wait, end }];
   });
   const { dag_id: dagId, run_id: runId } = group[0]!;
+  const run = temporal.workflow.getHandle(workflowIdOf(dagId, runId));
   try {
-    await temporal.workflow.getHandle(workflowIdOf(dagId, runId)).signal(wokenSignal, messages);
+    // Errors have their stacks with them.
+    for (let left = messages; left.length > 0;) {
+      const count = countWithin(left, (message) => JSON.stringify(message).length);
+      await run.signal(wokenSignal, left.slice(0, count));
+      left = left.slice(count);
+    }
     await waitsTold(pool, group, AGAIN_MS);
   } catch (error) {
     if (!(error instanceof WorkflowNotFoundError)) throw error;
@@ -66,10 +72,7 @@ function endOf({ ended_as: as, resumes, detail, try_expires_at: by }: UntoldWait
       if (resumes) return { kind: "resume", by: by?.getTime() ?? null };
       return { kind: "success", ...(detail?.measured !== undefined && { measured: detail.measured }) };
     case "expired":
-      // A body's own wait fails its try; the time-out of a wait that is a task is final (P6).
-      return resumes
-        ? { kind: "failed", error: { code: WAIT_TIMEOUT, message: LATE, retryable: true } }
-        : { kind: "expired", message: LATE };
+      return { kind: "expired", message: LATE };
     case "timed_out":
       return { kind: "timed_out", message: TRY_LATE };
     case "skipped":

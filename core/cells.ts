@@ -25,6 +25,8 @@ export interface RunCell {
   readonly waits?: number;
   /** Its wait number `waits` has ended, and the body goes on; `by`: until then, epoch ms. */
   readonly resume?: { readonly by: number | null };
+  /** The wait after which the try before had gone on when its worker was lost: this one goes on there, too. */
+  readonly resumeOf?: { readonly try: number; readonly wait: number };
   /** A mapped task as a whole has been recorded: it is taken away when it is mapped out. */
   readonly told?: true;
 }

@@ -31,7 +31,7 @@ export class Draft {
   #seq: number;
   reruns: number;
   resting: boolean;
-  readonly #answers: RunProgress["answers"];
+  readonly #given: RunProgress;
   readonly #touched: At[] = [];
 
   constructor(plan: RunPlan, progress: RunProgress) {
@@ -43,7 +43,7 @@ export class Draft {
     this.measured = progress.measured;
     this.reruns = progress.reruns;
     this.resting = progress.resting;
-    this.#answers = progress.answers;
+    this.#given = progress;
   }
 
   cell({ task, index }: At): RunCell {
@@ -212,7 +212,15 @@ export class Draft {
 
   /** The cell is done: record it and look at what waited for it. */
   settle(at: At, state: TaskState, ended: RecordEffect["ended"]): void {
-    const { held: _, afterStop: __, ...cell } = this.cell(at);
+    const {
+      held: _,
+      afterStop: __,
+      waitBy: _by,
+      waits: _waits,
+      resume: _resume,
+      resumeOf: _of,
+      ...cell
+    } = this.cell(at);
     this.cells.set(at.task, at.index, { ...cell, state });
     this.open -= 1;
     this.record(at, state, ended);
@@ -238,7 +246,7 @@ export class Draft {
   }
 
   failed(at: At, state: "failed" | "timed_out" | "lost", outcome: TryOutcome, error: BodyError): void {
-    const cell = this.cell(at);
+    const { waits: _, resume: __, resumeOf: ___, ...cell } = this.cell(at);
     const policy = this.plan.tasks[at.task]!;
     const next = afterFailure(policy, cell.retries, error, fraction(`${policy.id} ${at.index} ${cell.try}`));
     if (this.isEnding(at) || next.kind === "fail") {
@@ -257,7 +265,11 @@ export class Draft {
       this.settle(at, this.endState, ended);
       return;
     }
-    this.cells.set(at.task, at.index, { ...this.cell(at), state: "up_for_retry", ...change });
+    const { waits, resume, ...cell } = this.cell(at);
+    // What was waited for has come: nobody would send it again.
+    const isResumed = waits !== undefined && resume !== undefined;
+    const resumeOf = isResumed ? { resumeOf: { try: cell.try, wait: waits } } : {};
+    this.cells.set(at.task, at.index, { ...cell, state: "up_for_retry", ...resumeOf, ...change });
     this.record(at, "up_for_retry", ended);
     this.request(at);
   }
@@ -280,6 +292,7 @@ export class Draft {
     if (state !== "running") this.effects.push({ kind: "close", state });
     return {
       progress: {
+        ...this.#given,
         seq: this.#seq,
         state,
         tasks: this.cells.all,
@@ -288,7 +301,6 @@ export class Draft {
         measured: this.measured,
         reruns: this.reruns,
         resting: this.resting,
-        answers: this.#answers,
       },
       effects: this.effects,
     };

@@ -21,13 +21,21 @@ type PackedTask =
       readonly instances: readonly Row[] | null;
     });
 
-export interface PackedProgress extends Omit<RunProgress, "tasks"> {
+export interface PackedProgress extends Omit<RunProgress, "tasks" | "removed"> {
   readonly cells: readonly RunCell[];
   readonly tasks: readonly PackedTask[];
+  readonly removed?: { readonly ids: readonly string[]; readonly tasks: readonly PackedTask[] };
 }
 
-export function pack({ tasks, ...rest }: RunProgress): PackedProgress {
+export function pack({ tasks, removed, ...rest }: RunProgress): PackedProgress {
   const distinct = new Distinct();
+  const packed = packTasks(tasks, distinct);
+  if (removed === undefined) return { ...rest, cells: distinct.cells, tasks: packed };
+  const packedRemoved = { ids: Object.keys(removed), tasks: packTasks(Object.values(removed), distinct) };
+  return { ...rest, cells: distinct.cells, tasks: packed, removed: packedRemoved };
+}
+
+function packTasks(tasks: readonly TaskProgress[], distinct: Distinct): PackedTask[] {
   const packed: PackedTask[] = [];
   const plain: Place[] = [];
   const endRow = (): void => void packed.push(...rowsOf(plain.splice(0)));
@@ -42,25 +50,31 @@ export function pack({ tasks, ...rest }: RunProgress): PackedProgress {
     packed.push({ ...task, own: rowsOf([cell])[0]!, instances: rows });
   }
   endRow();
-  return { ...rest, cells: distinct.cells, tasks: packed };
+  return packed;
 }
 
 /** Also takes what is not packed: it was stored before there was anything to pack. */
 export function unpack(given: PackedProgress | RunProgress): RunProgress {
   if (!("cells" in given)) return given;
-  const { cells, tasks, ...rest } = given;
+  const { cells, tasks, removed, ...rest } = given;
+  if (removed === undefined) return { ...rest, tasks: unpackTasks(tasks, cells) };
+  const unpacked = unpackTasks(removed.tasks, cells);
+  const byId = Object.fromEntries(removed.ids.map((id, i) => [id, unpacked[i]!]));
+  return { ...rest, tasks: unpackTasks(tasks, cells), removed: byId };
+}
+
+function unpackTasks(tasks: readonly PackedTask[], cells: readonly RunCell[]): TaskProgress[] {
   const cellsOf = (rows: readonly Row[]): RunCell[] =>
     rows.flatMap(([number, count, waitBy]) => {
       const cell = waitBy === undefined ? cells[number]! : { ...cells[number]!, waitBy };
       return Array.from({ length: count }, () => cell);
     });
-  const unpacked = tasks.flatMap((task): TaskProgress[] => {
+  return tasks.flatMap((task): TaskProgress[] => {
     if (isRow(task))
       return cellsOf([task]).map((own) => ({ own, instances: null, count: null, tally: null }));
     const { own, instances, ...more } = task;
     return [{ ...more, own: cellsOf([own])[0]!, instances: instances === null ? null : cellsOf(instances) }];
   });
-  return { ...rest, tasks: unpacked };
 }
 
 const isRow = (task: PackedTask): task is Row => Array.isArray(task);

@@ -24,11 +24,14 @@ export interface RunProgress {
   readonly resting: boolean;
   /** What the latest commands were answered, by their ids: one that comes twice is done once. */
   readonly answers: readonly (readonly [id: string, answer: CommandAnswer])[];
+  /** Tasks that its version does not have any more, by their ids: should one come back, its tries go on. */
+  readonly removed?: Readonly<Record<string, TaskProgress>>;
 }
 
-/** What was done for a command: how many cells it changed. */
+/** What was done for a command: how many cells it changed, and how many are no more (left out: none). */
 export interface CommandAnswer {
   readonly cells: number;
+  readonly removed?: number;
 }
 
 export interface Ending {

@@ -1,11 +1,17 @@
 /** What people ask of a run: checked against where it stands, performed by its rules, answered once. Pure. */
 import type { RunPlan } from "./plan.ts";
 import { reopened, type CommandAnswer, type Effect, type RunEvent, type RunProgress } from "./progress.ts";
+import type { Remapped } from "./remap.ts";
 import { step } from "./run.ts";
-import { select, stateOf, type Selection } from "./selection.ts";
+import { select, stateOf, type Selected, type Selection } from "./selection.ts";
 
 export type RunCommand = { readonly id: string } & (
-  | { readonly kind: "clear"; readonly selection: Selection }
+  | {
+      readonly kind: "clear";
+      readonly selection: Selection;
+      /** Of its DAG, by which the run goes on; left out: its own. */
+      readonly version?: number;
+    }
   | {
       readonly kind: "mark";
       readonly as: "success" | "failed" | "skipped";
@@ -28,14 +34,31 @@ export type Commanded =
 /** So many answers are remembered: a command is repeated within seconds, after others that were done meanwhile. */
 const REMEMBERED = 200;
 
-export function command(plan: RunPlan, progress: RunProgress, asked: RunCommand): Commanded {
-  const before = progress.answers.find(([id]) => id === asked.id);
-  if (before !== undefined) return { kind: "repeat", answer: before[1] };
-  const found = eventOf(plan, progress, asked);
+/** What the command was answered when it was done before; undefined: it was not. */
+export const answered = (progress: RunProgress, { id }: RunCommand): CommandAnswer | undefined =>
+  progress.answers.find(([known]) => known === id)?.[1];
+
+/** Of a command with another version. */
+export const RUN_OPEN: Refusal = {
+  code: "run_open",
+  message:
+    "it is under way with its own version, and tries of that are out: wait for its end, or end it, and then clear it with another version; or clear it with its own",
+};
+
+/** The last: the run is over, and `progress` is how it stands in the version that the command is done with. */
+export function command(
+  plan: RunPlan,
+  progress: RunProgress,
+  asked: RunCommand,
+  { fresh, removed }: Pick<Remapped, "fresh" | "removed"> = NOT_REMAPPED,
+): Commanded {
+  const before = answered(progress, asked);
+  if (before !== undefined) return { kind: "repeat", answer: before };
+  const found = eventOf(plan, progress, asked, fresh);
   if ("code" in found) return { kind: "refused", ...found };
   const open = progress.state === "running" ? progress : reopened(progress);
   const next = step(plan, open, found.event);
-  const answer = { cells: found.cells };
+  const answer = { cells: found.cells, ...(removed.length > 0 && { removed: removed.length }) };
   const answers = [...progress.answers, [asked.id, answer] as const].slice(-REMEMBERED);
   return { kind: "done", progress: { ...next.progress, answers }, effects: next.effects, answer };
 }
@@ -43,7 +66,14 @@ export function command(plan: RunPlan, progress: RunProgress, asked: RunCommand)
 type Found = { readonly event: RunEvent; readonly cells: number };
 type Refusal = { readonly code: string; readonly message: string };
 
-function eventOf(plan: RunPlan, progress: RunProgress, asked: RunCommand): Found | Refusal {
+const NOT_REMAPPED = { fresh: [], removed: [] };
+
+function eventOf(
+  plan: RunPlan,
+  progress: RunProgress,
+  asked: RunCommand,
+  fresh: readonly number[],
+): Found | Refusal {
   if (asked.kind === "end") {
     if (progress.state !== "running")
       return { code: "run_closed", message: `the run is over already: it is ${progress.state}` };
@@ -56,18 +86,12 @@ function eventOf(plan: RunPlan, progress: RunProgress, asked: RunCommand): Found
     return { code: "run_ending", message };
   }
   const selected = select(plan, progress, asked.selection);
-  if (selected.kind === "unknown") {
-    const { taskId, mapIndex } = selected;
-    const known = plan.positions.has(taskId);
-    const message = known
-      ? `task "${taskId}" has no instance ${mapIndex} in this run`
-      : `this run has no task "${taskId}"`;
-    return { code: "no_task", message };
-  }
-  const cells = selected.cells.filter((at) => {
+  if (selected.kind === "unknown") return { code: "no_task", message: unknownText(plan, selected) };
+  const chosen = selected.cells.filter((at) => {
     const state = stateOf(progress, at);
     return asked.kind === "clear" ? state !== "none" : state !== asked.as;
   });
+  const cells = [...chosen, ...fresh.map((task) => ({ task, index: -1 }))];
   if (cells.length === 0) {
     const message =
       asked.kind === "clear"
@@ -78,4 +102,14 @@ function eventOf(plan: RunPlan, progress: RunProgress, asked: RunCommand): Found
   const event: RunEvent =
     asked.kind === "clear" ? { kind: "clear", cells } : { kind: "mark", cells, as: asked.as };
   return { event, cells: cells.length };
+}
+
+/** What a selection named and the run does not have. */
+export function unknownText(
+  plan: RunPlan,
+  { taskId, mapIndex }: Extract<Selected, { kind: "unknown" }>,
+): string {
+  return plan.positions.has(taskId)
+    ? `task "${taskId}" has no instance ${mapIndex} in this run`
+    : `this run has no task "${taskId}"`;
 }

@@ -27,7 +27,8 @@ export function progressOf(plan: RunPlan, cells: readonly ShownCell[]): RunProgr
       // Instances behind the last that counts are left over from a longer list.
       const instances = Array.from({ length: Math.max(...indexes) + 1 }, (_, i) => found.get(i) ?? NEW_CELL);
       const count = instances.findLastIndex(({ state }) => state !== "removed") + 1;
-      return { ...task, instances, count };
+      // Of a list that is empty now, or of a task that is mapped no more, the whole is the only cell.
+      return count === 0 ? { ...task, own: found.get(-1) ?? task.own } : { ...task, instances, count };
     }),
   };
 }

@@ -11,7 +11,7 @@ export function deferred(draft: Draft, at: At): void {
     draft.settle(at, draft.endState, abandoned("the run was ended"));
     return;
   }
-  const { resume: _, ...cell } = draft.cell(at);
+  const { resume: _, resumeOf: __, ...cell } = draft.cell(at);
   draft.cells.set(at.task, at.index, {
     ...cell,
     state: "deferred",

@@ -155,16 +155,32 @@ export async function audit(db: Db, { who, action, dagId, runId, detail }: Audit
   ]);
 }
 
-/** A closed run goes on from `progress`; true: it has its place among the active runs of its DAG. Idempotent. */
+/** What is to be known of a run before it goes on in another version. */
+export type RunFactsRow = Omit<RunRow, "version" | "state" | "run_state">;
+
+/** Null when there is no such run, or retention has taken it. */
+export async function runFacts(db: Db, run: number): Promise<RunFactsRow | null> {
+  const { rows } = await db.query<RunFactsRow>(
+    "select dag_id, run_id, run_type, logical_at, start_at, end_at, conf from app.dag_run where run = $1",
+    [run],
+  );
+  return rows[0] ?? null;
+}
+
+/**
+ * A closed run goes on from `progress`, with another `version` unless that is null; true: it has its place among the active
+ * runs of its DAG. Idempotent.
+ */
 export async function reopenRun(
   db: Db,
   run: number,
   records: readonly RecordRow[],
   progress: PackedProgress,
+  version: number | null,
 ): Promise<{ readonly placed: boolean; readonly undecided: boolean }> {
   const { rows } = await db.query<{ placed: boolean; undecided: boolean }>(
-    "select * from app.reopen_run($1, $2, $3)",
-    [run, storableJson(withOutputText(records)), storableJson(progress)],
+    "select * from app.reopen_run($1, $2, $3, $4)",
+    [run, storableJson(withOutputText(records)), storableJson(progress), version],
   );
   return rows[0]!;
 }

@@ -11,6 +11,24 @@ create table app.account (
   constraint account_slots_check CHECK ((slots >= 0))
 );
 
+create table app.alert (
+  run bigint not null,
+  task_id text not null,
+  map_index integer not null default '-1'::integer,
+  try integer not null,
+  kind text not null,
+  message text not null,
+  at timestamp with time zone not null default app.now(),
+  next_at timestamp with time zone not null default app.now(),
+  attempts integer not null default 0,
+  error text,
+  sent_at timestamp with time zone,
+  given_up boolean not null default false,
+  constraint alert_pkey PRIMARY KEY (run, task_id, map_index, try, kind)
+);
+CREATE INDEX alert_at ON app.alert USING btree (at DESC);
+CREATE INDEX alert_due ON app.alert USING btree (next_at) WHERE ((sent_at IS NULL) AND (NOT given_up));
+
 create table app.audit (
   id bigint generated always as identity not null,
   at timestamp with time zone not null default app.now(),
@@ -574,6 +592,26 @@ begin
   order by a.asked_as;
 end $function$;
 
+CREATE OR REPLACE FUNCTION app.due_alerts(p_limit integer, p_hold_ms double precision)
+ RETURNS TABLE(run bigint, task_id text, map_index integer, try integer, kind text, message text, at timestamp with time zone, attempts integer, dag_id text, run_id text, owner text)
+ LANGUAGE plpgsql
+AS $function$
+begin
+  return query
+  with taken as (
+    select a.run, a.task_id, a.map_index, a.try, a.kind from app.alert a
+    where a.sent_at is null and not a.given_up and a.next_at <= app.now()
+    order by a.next_at limit p_limit for update skip locked
+  ), held as (
+    update app.alert a set next_at = app.now() + make_interval(secs => p_hold_ms / 1000), attempts = a.attempts + 1
+    from taken t
+    where a.run = t.run and a.task_id = t.task_id and a.map_index = t.map_index and a.try = t.try and a.kind = t.kind
+    returning a.*
+  )
+  select h.run, h.task_id, h.map_index, h.try, h.kind, h.message, h.at, h.attempts, r.dag_id, r.run_id, coalesce(d.owner, '')
+  from held h join app.dag_run r on r.run = h.run left join app.dag d on d.dag_id = r.dag_id;
+end $function$;
+
 CREATE OR REPLACE FUNCTION app.end_event(p_run bigint, p_task text, p_index integer, p_try integer, p_wait integer, p_payload text, p_who text, p_detail jsonb, OUT answer text, OUT at_try integer, OUT at_wait integer)
  RETURNS record
  LANGUAGE plpgsql
@@ -1036,7 +1074,7 @@ begin
   cross join lateral app.try_inputs(s.run, s.inputs) as i(name, output, stored, n);
 end $function$;
 
-CREATE OR REPLACE FUNCTION app.reopen_run(p_run bigint, p_records jsonb, p_state jsonb, OUT placed boolean, OUT undecided boolean)
+CREATE OR REPLACE FUNCTION app.reopen_run(p_run bigint, p_records jsonb, p_state jsonb, p_version bigint, OUT placed boolean, OUT undecided boolean)
  RETURNS record
  LANGUAGE plpgsql
 AS $function$
@@ -1049,7 +1087,7 @@ begin
   perform app.lock_accounts(73, array[v_account]);
   perform app.settle(p_records);
   perform from app.dag_run r where r.run = p_run for update;
-  update app.dag_run r set state = 'queued', ended_at = null, reason = null, run_state = p_state
+  update app.dag_run r set state = 'queued', ended_at = null, reason = null, run_state = p_state, version = coalesce(p_version, r.version)
   where r.run = p_run and r.state not in ('queued', 'running');
   select not exists (select from app.lease w where w.account = v_account and w.granted_at is null and not w.held)
          and a.slots > coalesce((select sum(l.slots) from app.lease l where l.account = v_account and l.granted_at is not null), 0)
@@ -1143,10 +1181,10 @@ begin
         started_at = case when excluded.state <> 'none' then c.started_at end
     where excluded.seq > c.seq;
 
-  -- A mapped task that was shown as a whole gives way to its instances.
+  -- A mapped task that was shown as a whole gives way to its instances. One that its run's version does not have stays.
   delete from app.cell c
-  using jsonb_to_recordset(p) as r(run bigint, task_id text, map_index integer, state text)
-  where r.state = 'removed' and r.map_index = -1 and c.run = r.run and c.task_id = r.task_id and c.map_index = -1
+  using jsonb_to_recordset(p) as r(run bigint, task_id text, map_index integer, state text, gone boolean)
+  where r.state = 'removed' and r.map_index = -1 and r.gone is not true and c.run = r.run and c.task_id = r.task_id and c.map_index = -1
     and c.state = 'removed';
 
   -- Also what was asked ahead for a task that now never runs (record_tries).
@@ -1162,6 +1200,15 @@ begin
   from jsonb_to_recordset(p) as r(run bigint, task_id text, map_index integer, try integer, state text)
   where w.run = r.run and w.task_id = r.task_id and w.map_index = r.map_index and w.try <= r.try
     and r.state <> 'deferred' and not w.known;
+
+  -- A wait that has run out is told of, once.
+  if p @> '[{"try_state": "timed_out"}]' then
+    insert into app.alert (run, task_id, map_index, try, kind, message)
+    select r.run, r.task_id, r.map_index, r.try, r.error ->> 'code', coalesce(r.error ->> 'message', '')
+    from jsonb_to_recordset(p) as r(run bigint, task_id text, map_index integer, try integer, try_state text, error jsonb)
+    where r.try_state = 'timed_out' and r.error ->> 'code' = 'wait_timeout'
+    on conflict do nothing;
+  end if;
 
   -- A recorded success that the run never heard of (its worker was killed in between) is no success: what was asked for
   -- ahead on its strength gives the slot back, or the next try could wait for ever behind its own successor.

@@ -10,6 +10,7 @@ import type { Db } from "./connection.ts";
 import { bundleRows, versionRows, type BundleRow, type FirstRow, type VersionRow } from "./runs.ts";
 
 export interface LoadedVersion {
+  readonly dagId: string;
   /** What a run carries of its graph. */
   readonly graph: RunGraph;
   readonly plan: RunPlan;
@@ -50,6 +51,16 @@ export class Versions {
 
   async load(version: number): Promise<LoadedVersion> {
     return this.#kept.get(version) ?? (await this.loadAll([version])).get(version)!;
+  }
+
+  /** Null when it is not stored. */
+  async find(version: number): Promise<LoadedVersion | null> {
+    try {
+      return await this.load(version);
+    } catch (error) {
+      if (error instanceof Terminal && error.code === "no_version") return null;
+      throw error;
+    }
   }
 
   /** In one round trip for those not at hand, by `db` inside a transaction. Throws when one is not stored. */
@@ -93,6 +104,7 @@ function loadedOf(row: VersionRow): LoadedVersion {
     first.push({ task_id: id, map_index: effect.index, account: poolAccount(pool), slots, priority });
   }
   return {
+    dagId: row.graph.dagId,
     graph,
     plan,
     bundleHash: row.bundle_hash,

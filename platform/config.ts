@@ -81,7 +81,7 @@ export const SETTINGS = {
     "MERIDIAN_API_URL",
     optionalText,
     "the one that runs from MERIDIAN_HOME",
-    "API that commands talk to",
+    "API that commands talk to, and where addresses of waits lead",
   ),
   apiToken: setting(
     "MERIDIAN_API_TOKEN",
@@ -231,6 +231,13 @@ export const SETTINGS = {
     optionalText,
     "the one on the path, a kept one, or a download",
     "`temporal` program whose server is embedded",
+  ),
+  alertUrl: setting(
+    "MERIDIAN_ALERT_URL",
+    z.url("expected an address such as https://hooks.example/meridian").optional(),
+    "none: into the log alone",
+    "where alerts are sent, as JSON by POST",
+    "all",
   ),
   logLevel: setting(
     "MERIDIAN_LOG_LEVEL",

@@ -40,6 +40,7 @@ import { follow } from "./stream.ts";
 import { taskCalls } from "./tasks.ts";
 import type { IdsOf, TriggerArguments } from "./types.ts";
 import { waitForRun, type WaitOptions } from "./wait.ts";
+import { waitCalls } from "./waits.ts";
 
 export interface DagFilter {
   /** Part of the id or the description, in any case. */
@@ -133,6 +134,7 @@ export function createClient<Dags = Readonly<Record<never, never>>>(options: Con
     dags: dagCalls(http),
     runs: runCalls(http, events),
     tasks: taskCalls(http),
+    waits: waitCalls(http),
     pools: poolCalls(http),
     files: {
       list: (filter: FileFilter = {}, call: CallOptions = {}): Pages<DagFile, DagFileList> =>
@@ -275,6 +277,11 @@ export interface CellSelection {
   readonly dryRun?: boolean | undefined;
 }
 
+export interface ClearSelection extends CellSelection {
+  /** Whether the run keeps its version, the default, or goes on with the one that is in force: only once it is over. */
+  readonly version?: "original" | "latest" | undefined;
+}
+
 /** Each is sure to happen once it is answered; an ApiError of kind `conflict` says what stands against it. */
 const commandCalls = (http: Http) => {
   const send = async (dagId: string, runId: string, what: string, body: object, call: ChangeOptions) =>
@@ -285,13 +292,13 @@ const commandCalls = (http: Http) => {
     });
   return {
     /** Runs tasks again, while the run goes on or after its end. */
-    clear: async (dagId: string, runId: string, cells: CellSelection = {}, call: ChangeOptions = {}) =>
+    clear: async (dagId: string, runId: string, cells: ClearSelection = {}, call: ChangeOptions = {}) =>
       await send(dagId, runId, "clear", cells, call),
     /** The same for all runs of a DAG with logical dates in a range, oldest first; each says what became of it. */
     clearRange: async (
       dagId: string,
       range: { readonly from: Date | string; readonly until: Date | string },
-      cells: CellSelection = {},
+      cells: ClearSelection = {},
       call: ChangeOptions = {},
     ): Promise<RunsCleared> => {
       const body = { from: instant(range.from), until: instant(range.until), ...cells };

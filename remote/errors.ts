@@ -6,6 +6,8 @@ export interface ProblemDetails {
   run_exists: { readonly runId: string };
   /** `params` do not fit the DAG's schema. */
   bad_params: { readonly errors: readonly { readonly path: string; readonly message: string }[] };
+  /** What a wait was to be ended with does not fit its schema. */
+  bad_payload: { readonly errors: readonly { readonly path: string; readonly message: string }[] };
   /** A part of the request does not fit. */
   bad_request: { readonly issues: readonly { readonly at: string; readonly message: string }[] };
   pool_in_use: { readonly used: number; readonly waiting: number; readonly work: readonly unknown[] };

@@ -8,6 +8,7 @@ export { createClient } from "./client.ts";
 export { ApiError } from "./errors.ts";
 export type {
   CellSelection,
+  ClearSelection,
   Client,
   DagFilter,
   FileFilter,
@@ -21,3 +22,4 @@ export type { Pages } from "./pages.ts";
 export type { IdsOf, TriggerParams } from "./types.ts";
 export type { TaskOf, TryOf } from "./tasks.ts";
 export type { WaitOptions } from "./wait.ts";
+export type { WaitFilter } from "./waits.ts";

@@ -28,6 +28,7 @@ import type { LogStore } from "../platform/logs/store.ts";
 import type { ObjectStore } from "../platform/objects/store.ts";
 import { WaitAddresses } from "../platform/wait-address.ts";
 import { createDueRuns } from "../schedules/create-runs.ts";
+import { sendAlerts } from "./alerts.ts";
 import { workflowBundle } from "./bundle.ts";
 import { startPresence } from "./presence.ts";
 import { createReconciler } from "./reconciler.ts";
@@ -58,6 +59,7 @@ const ADMISSION_MS = 1_000;
 /** So late at the most a wait ends, or a sensor is checked. */
 const WAITS_MS = 500;
 const WAITS_AT_ONCE = 1_000;
+const ALERTS_MS = 1_000;
 /** Where a worker that was told nothing takes the API to be. */
 const USUAL_API_URL = "http://127.0.0.1:8080";
 
@@ -153,6 +155,12 @@ export async function startWorker(deps: WorkerDeps, life: Life): Promise<Started
     wantMore: () => poking.poke(),
     onError: (error) => log.warn({ err: error }, "a check of a sensor failed; it will be made again"),
   });
+  const alerting = new Loop(
+    "alerts",
+    ALERTS_MS,
+    log,
+    async () => await sendAlerts({ pool, log, url: config.alertUrl }),
+  );
   const poking = new Loop("sensors", WAITS_MS, log, async () => await pokes.look());
   const reconcile = createReconciler({ pool, temporal, log, quietMs: config.reconcileMs });
   const reconciler = new Loop("reconciler", config.reconcileMs, log, async () => void (await reconcile()));
@@ -160,7 +168,7 @@ export async function startWorker(deps: WorkerDeps, life: Life): Promise<Started
   life.onEnd("worker loops", async () => {
     pokes.end();
     await Promise.all(
-      [admission, waking, poking, reconciler, partitions].map(async (loop) => await loop.end()),
+      [admission, waking, poking, alerting, reconciler, partitions].map(async (loop) => await loop.end()),
     );
   });
   const codePath = await workflowBundle((line) => log.warn(line));
@@ -185,6 +193,7 @@ export async function startWorker(deps: WorkerDeps, life: Life): Promise<Started
   admission.start();
   waking.start();
   poking.start();
+  alerting.start();
   reconciler.start();
   partitions.start();
 

@@ -44,10 +44,12 @@ function cellsIn(progress: RunProgress, wanted: TaskState): AtTry[] {
 /** Of a try: how long its sensor may wait, and after which wait it goes on. */
 export function goingOn(progress: RunProgress, { task, index }: StartEffect): Omit<Given, "inputs"> {
   const { own, instances } = progress.tasks[task]!;
-  const { waitBy, waits, resume } = index < 0 ? own : instances![index]!;
+  const { try: number, waitBy, waits, resume, resumeOf } = index < 0 ? own : instances![index]!;
   return {
     ...(waitBy !== undefined && { waitBy }),
-    ...(resume !== undefined && waits !== undefined && { resumed: { wait: waits, by: resume.by } }),
+    ...(resumeOf !== undefined && { resumed: resumeOf }),
+    ...(resume !== undefined &&
+      waits !== undefined && { resumed: { try: number, wait: waits, by: resume.by } }),
   };
 }
 

@@ -29,8 +29,10 @@ import {
   type WokenMessage,
   type PartWord,
 } from "./messages.ts";
+import type { OpenRun } from "./open-run.ts";
+import { inItsVersion } from "./other-version.ts";
 import { short } from "./short-activity.ts";
-import { Turns, type OpenRun } from "./turns.ts";
+import { Turns } from "./turns.ts";
 
 /**
  * A DAG run: asks the pure `step` what is next and performs it (design 1). No user code runs here.
@@ -77,14 +79,17 @@ export async function dagRun(input: DagRunInput): Promise<DagRunResult> {
         asked.refuse("run_forgotten", "how far this run came is not kept any more: trigger a new one");
       return opened;
     }
-    const run = (turns = new Turns(input.run, opened, inbox, calls));
+    let run = (turns = new Turns(input.run, opened, inbox, calls));
+    const goOnAs = (other: Turns): void => void (run = turns = other);
     run.granted(early);
     run.woken(earlyWoken);
     for (const word of earlyWords) run.heard(word);
     do {
       // Of its tries and delays: cancelled by the run alone, and made anew for one that goes on after its end.
       const bodies = new CancellationScope({ cancellable: true, parent: calls });
-      const isOver = await bodies.run(async () => await untilOver(run, bodies, inbox, commands, calls));
+      const isOver = await bodies.run(
+        async () => await untilOver(run, bodies, inbox, commands, calls, goOnAs),
+      );
       if (!isOver) return { carried: run.carried(cancelled) };
       // A command may have come in while the run was closed; else nothing may be left half answered.
       if (!commands.waiting && !allHandlersFinished())
@@ -118,17 +123,26 @@ export async function dagRun(input: DagRunInput): Promise<DagRunResult> {
  * it goes on in a new execution; nothing is under way, and nobody waits for an answer.
  */
 async function untilOver(
-  turns: Turns,
+  given: Turns,
   bodies: CancellationScope,
   inbox: Inbox,
   commands: Commands,
   calls: CancellationScope,
+  goOnAs: (other: Turns) => void,
 ): Promise<boolean> {
+  let turns = given;
   turns.within(bodies);
   for (;;) {
     for (let asked = commands.take(); asked !== undefined; asked = commands.take()) {
-      const reopening = turns.command(asked);
-      if (reopening === null) continue;
+      const other = await inItsVersion(turns, asked, calls);
+      const reopening = other?.command(asked) ?? null;
+      if (other === null || reopening === null) continue;
+      if (other !== turns) {
+        turns.leave();
+        goOnAs(other);
+        turns = other;
+        turns.within(bodies);
+      }
       const placed = await calls.run(() => short.reopenRun(reopening.input));
       asked.answer(reopening.answer);
       turns.reopened(placed);

@@ -75,6 +75,8 @@ export type PartEnd = readonly [
 export interface PartWord {
   readonly part: number;
   readonly ends: readonly PartEnd[];
+  /** Of the DAG, by which the part counts positions; left out: the run's. */
+  readonly version?: number;
   readonly gone?: string;
 }
 

@@ -262,8 +262,10 @@ export class Parts {
   }
 
   /** Ends come as often as they are sent: the rules take each once. */
-  heard({ part: number, ends, gone }: PartWord): void {
+  heard({ part: number, ends, gone, version }: PartWord): void {
     this.#signals += 1;
+    // Of tries that the run had behind it when it changed its version: positions are others now.
+    if (version !== undefined && version !== this.#info.version) return;
     const part = this.#parts.get(number);
     for (const [task, index, one, outcome, granted] of ends) {
       if (part !== undefined) this.#remove(part, { kind: "start", task, index, try: one });

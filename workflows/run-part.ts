@@ -51,7 +51,11 @@ export async function runPart(input: PartInput): Promise<void> {
   const tell = async (told: readonly PartEnd[]): Promise<boolean> => {
     for (const rest of [...PATIENCE, null]) {
       try {
-        await getExternalWorkflowHandle(workflowId).signal(partSignal, { part, ends: told });
+        await getExternalWorkflowHandle(workflowId).signal(partSignal, {
+          part,
+          ends: told,
+          version: info.version,
+        });
         return true;
       } catch {
         if (rest !== null) await sleep(rest);

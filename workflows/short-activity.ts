@@ -18,6 +18,7 @@ const patient = proxyActivities<RunActivities>({
 export const short: RunActivities = {
   openRun: (run) => local.openRun(run).catch(orElse(() => patient.openRun(run))),
   readGraph: (version) => local.readGraph(version).catch(orElse(() => patient.readGraph(version))),
+  openVersion: (input) => local.openVersion(input).catch(orElse(() => patient.openVersion(input))),
   advance: (input) => local.advance(input).catch(orElse(() => patient.advance(input))),
   closeRun: (input) => local.closeRun(input).catch(orElse(() => patient.closeRun(input))),
   reopenRun: (input) => local.reopenRun(input).catch(orElse(() => patient.reopenRun(input))),

@@ -1,7 +1,8 @@
-import type { CancellationScope } from "@temporalio/workflow";
-import type { RunInfo } from "../activities/types.ts";
+import { CancellationScope } from "@temporalio/workflow";
+import type { RunInfo, TaskResult } from "../activities/types.ts";
+import { RUNS_QUEUE } from "../core/not-begun.ts";
 import type { RunPlan } from "../core/plan.ts";
-import type { Effect, RunEvent } from "../core/progress.ts";
+import type { AtTry, Effect, RunEvent } from "../core/progress.ts";
 import { Delays, type CarriedDelays } from "./delays.ts";
 import { runTry, tryTaskOf, type Given } from "./try-activity.ts";
 import { outcomeOfFailure } from "./try-outcome.ts";
@@ -24,6 +25,9 @@ export class Tries {
   readonly #calls: CancellationScope;
   #delays: Delays;
   #inFlight = 0;
+
+  /** Tries that can be stopped one by one. */
+  readonly #own = new Map<string, CancellationScope>();
 
   /** `onGranted`: tasks whose slots came with the end of a try; told before that end is pushed. */
   constructor(
@@ -62,9 +66,11 @@ export class Tries {
       const { task, index, try: number } = at;
       const ended = (outcome: Extract<RunEvent, { kind: "ended" }>["outcome"]): void => {
         this.#inFlight -= 1;
+        this.#own.delete(nameOf(at));
         this.#push({ kind: "ended", task, index, try: number, outcome });
       };
-      this.#within(task, () => runTry(this.#info, tryTaskOf(this.#plan, task), at, givenOf(at))).then(
+      const run = () => runTry(this.#info, tryTaskOf(this.#plan, task), at, givenOf(at));
+      this.#within(task, () => this.#byItself(at, run)).then(
         ({ outcome, granted }) => {
           this.#onGranted(granted);
           ended(outcome);
@@ -77,6 +83,22 @@ export class Tries {
   /** Asks all bodies of the run to stop, but for those of teardowns; their ends follow. No delay is waited for either. */
   stop(): void {
     this.#bodies?.cancel();
+  }
+
+  /**
+   * Asks one try to stop, in Temporal too: one that no worker has taken up ends at once. A worker hears of it by the
+   * database, sooner.
+   */
+  stopOne(at: AtTry): void {
+    this.#own.get(nameOf(at))?.cancel();
+  }
+
+  /** In a scope of its own where nobody may ever take it up: each costs three promises. */
+  #byItself(at: AtTry, run: () => Promise<TaskResult>): Promise<TaskResult> {
+    if (this.#plan.tasks[at.task]!.queue === RUNS_QUEUE) return run();
+    const scope = new CancellationScope({ cancellable: true });
+    this.#own.set(nameOf(at), scope);
+    return scope.run(run);
   }
 
   /** What a teardown does is not stopped with the run. */
@@ -113,3 +135,5 @@ export class Tries {
     if (this.#delays.any) this.#bodies?.cancel();
   }
 }
+
+const nameOf = ({ task, index, try: number }: AtTry): string => `${task} ${index} ${number}`;

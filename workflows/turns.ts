@@ -6,14 +6,14 @@ import type {
   Grant,
   ReopenInput,
   RunInfo,
-  SlotRequest,
   StopInput,
 } from "../activities/types.ts";
 import { inputsOf } from "../core/inputs.ts";
 import { pack } from "../core/packed.ts";
 import type { RunPlan } from "../core/plan.ts";
-import type { CommandAnswer, Effect, RecordEffect, RunEvent, RunProgress } from "../core/progress.ts";
-import { command } from "../core/run-command.ts";
+import type { CommandAnswer, Effect, RunEvent, RunProgress } from "../core/progress.ts";
+import { remap } from "../core/remap.ts";
+import { answered, command, type RunCommand } from "../core/run-command.ts";
 import { Steps } from "../core/run.ts";
 import { decisionOf, goingOn, grantOf, newest, requestOf, requestsOf, waitsOf } from "./asks.ts";
 import type { Carried } from "./carried.ts";
@@ -21,43 +21,13 @@ import type { Inbox } from "./inbox.ts";
 import type { AskedCommand } from "./commands.ts";
 import type { PartWord, WokenMessage } from "./messages.ts";
 import { now } from "./now.ts";
+import type { Moved, OpenRun } from "./open-run.ts";
 import { pieceOf, ROWS } from "./pieces.ts";
 import { Parts } from "./parts.ts";
 import { Starts } from "./starts.ts";
 import { Tries, type StartEffect } from "./tries.ts";
 import { isTurnOverDue } from "./turn-over.ts";
-
-/** A run as it opens: its plan, and where it stands. */
-export interface OpenRun {
-  readonly plan: RunPlan;
-  readonly info: RunInfo;
-  readonly progress: RunProgress;
-  /** Of its first step; what they ask for has been asked for. */
-  readonly effects: readonly Effect[];
-  readonly grants: readonly Grant[];
-  /** It is over, and written down so. */
-  readonly isClosed: boolean;
-  /** What the execution before hands over, where there was one. */
-  readonly carried?: Carried;
-}
-
-/**
- * Decisions that may wait for the next call; more are written down at once. With the outputs that travel in results (1 kB
- * at the most) they stay far below the 2 MB of an activity's input, which they become when the database is away.
- */
-const PENDING_LIMIT = 200;
-
-/** What is to be done outside. */
-interface Wanted {
-  requests: SlotRequest[];
-  /** Tries without a body that begin to wait. */
-  waits: Grant[];
-  /** Tries that are to stop by hand. */
-  stops: Grant[];
-  /** All that runs is to stop. */
-  stop: boolean;
-  mustSettle: boolean;
-}
+import { isKnownAlready, nothing, PENDING_LIMIT, type Wanted } from "./wanted.ts";
 
 /** The turns of a run: each gives all events to the pure `step` and performs what it says, but for the calls out. */
 export class Turns {
@@ -65,6 +35,10 @@ export class Turns {
   readonly #plan: RunPlan;
   readonly #info: RunInfo;
   readonly #inbox: Inbox;
+  readonly #calls: CancellationScope;
+  /** What a command finds new when it is done in another version; null: it is in the version that it had. */
+  #moved: Moved | null;
+  #isLeft = false;
   readonly #tries: Tries;
   readonly #parts: Parts;
   /** Of the execution before; null: it has gone on from there. */
@@ -83,7 +57,7 @@ export class Turns {
 
   constructor(
     run: number,
-    { plan, info, progress, effects, grants, isClosed, carried }: OpenRun,
+    { plan, info, progress, effects, grants, isClosed, carried, moved }: OpenRun,
     inbox: Inbox,
     calls: CancellationScope,
   ) {
@@ -102,11 +76,19 @@ export class Turns {
       this.#wanted.waits.push(...waitsOf(plan, progress));
     }
     this.#inbox = inbox;
+    this.#calls = calls;
+    this.#moved = moved ?? null;
+    if (moved !== undefined) {
+      this.#pending.push(...moved.records);
+      this.#wanted.mustSettle = true;
+    }
     for (const effect of effects) {
       if (effect.kind === "record") this.#pending.push(decisionOf(plan, effect));
       if (effect.kind === "defer") this.#wanted.waits.push(grantOf(plan, effect));
     }
-    const push = (event: RunEvent): void => inbox.push(event);
+    const push = (event: RunEvent): void => {
+      if (!this.#isLeft) inbox.push(event);
+    };
     const onGranted = (taskIds: readonly string[]): void => {
       for (const taskId of taskIds) this.#ahead.add(plan.positions.get(taskId)!);
     };
@@ -117,7 +99,8 @@ export class Turns {
       again: (starts: readonly StartEffect[]) => this.#starts.again(starts),
       wake: () => inbox.wake(),
     };
-    this.#parts = new Parts(plan, info, on, calls, carried?.parts);
+    const parts = moved === undefined ? carried?.parts : { last: moved.lastPart, open: [] };
+    this.#parts = new Parts(plan, info, on, calls, parts);
     this.#starts = new Starts(plan, info, this.#tries, this.#parts, (at) => ({
       inputs: inputsOf(plan, this.#progress, at.task, at.index),
       ...goingOn(this.#progress, at),
@@ -128,6 +111,10 @@ export class Turns {
 
   get progress(): RunProgress {
     return this.#progress;
+  }
+
+  get version(): number {
+    return this.#info.version;
   }
 
   get running(): boolean {
@@ -294,9 +281,30 @@ export class Turns {
     return { run: this.run, tries: stops };
   }
 
+  /** It would be answered as it was before. */
+  hasDone(asked: RunCommand): boolean {
+    return answered(this.#progress, asked) !== undefined;
+  }
+
+  /** Of a closed run: its turns in another version, in place of these if it goes on there. */
+  inVersion(plan: RunPlan, info: RunInfo): Turns {
+    // By the positions of tasks as they were; it is over, so it is late.
+    for (const event of this.#inbox.take()) if (event.kind === "end") this.#inbox.push(event);
+    const { progress, ...changes } = remap(this.#plan, plan, this.#progress);
+    const moved = { ...changes, lastPart: this.#parts.carried.last };
+    const open = { plan, info, progress, effects: [], grants: [], isClosed: true, moved };
+    return new Turns(this.run, open, this.#inbox, this.#calls);
+  }
+
+  /** Others have taken its place. */
+  leave(): void {
+    this.#isLeft = true;
+  }
+
   /** Performs a command, or refuses it. Of a closed run: what must be written before it is answered. */
   command(asked: AskedCommand): { readonly input: ReopenInput; readonly answer: CommandAnswer } | null {
-    const done = command(this.#plan, this.#progress, asked.command);
+    const moved = this.#moved;
+    const done = command(this.#plan, this.#progress, asked.command, moved ?? undefined);
     if (done.kind === "refused") asked.refuse(done.code, done.message);
     else if (done.kind === "repeat") asked.answer(done.answer);
     else {
@@ -304,7 +312,13 @@ export class Turns {
       this.#steps = null;
       for (const effect of done.effects) this.#perform(effect, this.#wanted, []);
       if (this.#row === "closed") {
-        const input = { run: this.run, decisions: this.#takePending(), progress: pack(done.progress) };
+        this.#moved = null;
+        const input = {
+          run: this.run,
+          decisions: this.#takePending(),
+          progress: pack(done.progress),
+          ...(moved !== null && { version: this.version }),
+        };
         return { input, answer: done.answer };
       }
       asked.answer(done.answer);
@@ -352,6 +366,7 @@ export class Turns {
         // By the database too: a worker hears of Temporal's cancel only with its next heartbeat.
         if (this.#progress.ending !== null) wanted.stop = true;
         wanted.stops.push(grantOf(this.#plan, effect));
+        this.#tries.stopOne(effect);
         return;
       case "wait":
         this.#tries.wait(effect);
@@ -383,13 +398,3 @@ export class Turns {
     return this.#plan.tasks[task]!.upstream.every((up) => this.#progress.tasks[up]!.own.try === 1);
   }
 }
-
-/**
- * The worker wrote these itself when the try ended, before Temporal knew of it: the run repeats them with its next
- * decision and need not wake the database for them alone.
- */
-function isKnownAlready(effect: RecordEffect): boolean {
-  return effect.ended !== null && (effect.state === "success" || effect.state === "skipped");
-}
-
-const nothing = (): Wanted => ({ requests: [], waits: [], stops: [], stop: false, mustSettle: false });

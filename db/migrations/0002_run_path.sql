@@ -42,10 +42,10 @@ begin
         started_at = case when excluded.state <> 'none' then c.started_at end
     where excluded.seq > c.seq;
 
-  -- A mapped task that was shown as a whole gives way to its instances.
+  -- A mapped task that was shown as a whole gives way to its instances. One that its run's version does not have stays.
   delete from app.cell c
-  using jsonb_to_recordset(p) as r(run bigint, task_id text, map_index integer, state text)
-  where r.state = 'removed' and r.map_index = -1 and c.run = r.run and c.task_id = r.task_id and c.map_index = -1
+  using jsonb_to_recordset(p) as r(run bigint, task_id text, map_index integer, state text, gone boolean)
+  where r.state = 'removed' and r.map_index = -1 and r.gone is not true and c.run = r.run and c.task_id = r.task_id and c.map_index = -1
     and c.state = 'removed';
 
   -- Also what was asked ahead for a task that now never runs (record_tries).
@@ -61,6 +61,15 @@ begin
   from jsonb_to_recordset(p) as r(run bigint, task_id text, map_index integer, try integer, state text)
   where w.run = r.run and w.task_id = r.task_id and w.map_index = r.map_index and w.try <= r.try
     and r.state <> 'deferred' and not w.known;
+
+  -- A wait that has run out is told of, once.
+  if p @> '[{"try_state": "timed_out"}]' then
+    insert into app.alert (run, task_id, map_index, try, kind, message)
+    select r.run, r.task_id, r.map_index, r.try, r.error ->> 'code', coalesce(r.error ->> 'message', '')
+    from jsonb_to_recordset(p) as r(run bigint, task_id text, map_index integer, try integer, try_state text, error jsonb)
+    where r.try_state = 'timed_out' and r.error ->> 'code' = 'wait_timeout'
+    on conflict do nothing;
+  end if;
 
   -- A recorded success that the run never heard of (its worker was killed in between) is no success: what was asked for
   -- ahead on its strength gives the slot back, or the next try could wait for ever behind its own successor.

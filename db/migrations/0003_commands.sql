@@ -18,8 +18,8 @@ create function app.stop_tries(p jsonb) returns void language sql as $$
 $$;
 
 -- A closed run goes on: it asks for its place among the active runs of its DAG, behind those that wait. `placed`: it has it.
--- Idempotent. `undecided`: a pass of the allocator is wanted.
-create function app.reopen_run(p_run bigint, p_records jsonb, p_state jsonb, out placed boolean, out undecided boolean)
+-- Idempotent. `p_version`: of its DAG, by which it goes on; null: its own. `undecided`: a pass of the allocator is wanted.
+create function app.reopen_run(p_run bigint, p_records jsonb, p_state jsonb, p_version bigint, out placed boolean, out undecided boolean)
 language plpgsql as $$
 declare
   v_account text;
@@ -30,7 +30,7 @@ begin
   perform app.lock_accounts(73, array[v_account]);
   perform app.settle(p_records);
   perform from app.dag_run r where r.run = p_run for update;
-  update app.dag_run r set state = 'queued', ended_at = null, reason = null, run_state = p_state
+  update app.dag_run r set state = 'queued', ended_at = null, reason = null, run_state = p_state, version = coalesce(p_version, r.version)
   where r.run = p_run and r.state not in ('queued', 'running');
   select not exists (select from app.lease w where w.account = v_account and w.granted_at is null and not w.held)
          and a.slots > coalesce((select sum(l.slots) from app.lease l where l.account = v_account and l.granted_at is not null), 0)

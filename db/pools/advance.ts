@@ -15,6 +15,8 @@ export interface RecordRow {
   readonly try_state: TryState | null;
   readonly error: unknown;
   readonly output: unknown;
+  /** Its task is no more: the cell stays, as removed. */
+  readonly gone?: true;
 }
 
 /** A try that asks for its slots. */

@@ -1,3 +1,5 @@
+import type { PackedProgress } from "../../core/packed.ts";
+import type { RunProgress } from "../../core/progress.ts";
 import type { RunState, RunType, TaskState } from "../../core/states.ts";
 import type { Db } from "../connection.ts";
 import { holding } from "./dags.ts";
@@ -222,6 +224,15 @@ export async function readWaiting(db: Db, run: number, limit: number): Promise<W
     [run, limit],
   );
   return await withReasons(db, rows);
+}
+
+/** Where a run stood at its end; null: that is not kept. */
+export async function readProgress(db: Db, run: number): Promise<PackedProgress | RunProgress | null> {
+  const { rows } = await db.query<{ run_state: PackedProgress | RunProgress | null }>(
+    "select run_state from app.dag_run where run = $1",
+    [run],
+  );
+  return rows[0]?.run_state ?? null;
 }
 
 /** Ids of a DAG's runs by logical date, oldest first. */

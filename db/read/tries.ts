@@ -24,6 +24,14 @@ export interface TryRow {
   readonly stored: StoredValue | null;
 }
 
+/** Why a try waited for its slots. */
+export interface WaitedRow {
+  readonly try: number;
+  readonly reason: string;
+  readonly since: Date;
+  readonly until: Date;
+}
+
 const TRY_COLUMNS = "try, state, worker, queued_at, started_at, ended_at, error, output, stored";
 
 /** All tries of a task in a run, first one first. */
@@ -41,6 +49,16 @@ export async function readTry(db: Db, key: TaskKey, number: number): Promise<Try
     [key.run, key.taskId, key.mapIndex, number],
   );
   return rows[0] ?? null;
+}
+
+/** Of all tries of a task, the last spans first. */
+export async function readWaited(db: Db, key: TaskKey, limit: number): Promise<WaitedRow[]> {
+  const { rows } = await db.query<WaitedRow>(
+    `select try, reason, since, until from app.waited
+     where run = $1 and task_id = $2 and map_index = $3 order by try desc, since desc limit $4`,
+    [key.run, key.taskId, key.mapIndex, limit],
+  );
+  return rows;
 }
 
 /** The state of a task in a run: its cell's, or `none` when only the run's version knows it; null: unknown task. */

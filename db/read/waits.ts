@@ -2,6 +2,7 @@
 import { whyDeferred, type WaitFacts, type WaitKind } from "../../core/why-deferred.ts";
 import type { Db } from "../connection.ts";
 import type { EndedAs, WaitSpec } from "../waits.ts";
+import { holding } from "./dags.ts";
 import type { WaitingRow } from "./runs.ts";
 import type { TaskKey } from "./tries.ts";
 
@@ -70,16 +71,32 @@ export async function readRunWaits(
   return rows;
 }
 
+/** Of a task in whichever try, the last ones first. */
+export async function readTaskWaits(
+  db: Db,
+  { run, taskId, mapIndex }: TaskKey,
+  limit: number,
+): Promise<WaitRow[]> {
+  const { rows } = await db.query<WaitRow>(
+    `select ${COLUMNS} from app.wait w join app.dag_run r on r.run = w.run
+     where w.run = $1 and w.task_id = $2 and w.map_index = $3 order by w.try desc, w.wait desc limit $4`,
+    [run, taskId, mapIndex, limit],
+  );
+  return rows;
+}
+
 export interface WaitFilter {
   readonly dagId: string | null;
   readonly taskId: string | null;
   readonly kinds: readonly WaitKind[] | null;
+  /** Part of the id of its DAG, run or task, in any case. */
+  readonly search: string | null;
 }
 
 /** What waits now, over all runs, those of the oldest run first. */
 export async function readOpenWaits(
   db: Db,
-  { dagId, taskId, kinds }: WaitFilter,
+  { dagId, taskId, kinds, search }: WaitFilter,
   after: WaitPageKey | null,
   limit: number,
 ): Promise<WaitRow[]> {
@@ -89,9 +106,10 @@ export async function readOpenWaits(
      where w.ended_at is null and w.begun_at is not null
        and ($1::text is null or r.dag_id = $1) and ($2::text is null or w.task_id = $2)
        and ($3::text[] is null or w.kind = any ($3))
-       and (w.run, w.task_id, w.map_index, w.try, w.wait) > ($4, $5, $6, $7, $8)
-     order by w.run, w.task_id, w.map_index, w.try, w.wait limit $9`,
-    [dagId, taskId, kinds, key.run, key.taskId, key.mapIndex, key.try, key.wait, limit],
+       and ($4::text is null or r.dag_id ilike $4 or r.run_id ilike $4 or w.task_id ilike $4)
+       and (w.run, w.task_id, w.map_index, w.try, w.wait) > ($5, $6, $7, $8, $9)
+     order by w.run, w.task_id, w.map_index, w.try, w.wait limit $10`,
+    [dagId, taskId, kinds, holding(search), key.run, key.taskId, key.mapIndex, key.try, key.wait, limit],
   );
   return rows;
 }
@@ -99,11 +117,17 @@ export async function readOpenWaits(
 /** What it waits for, in words. */
 export const reasonOf = (row: WaitRow): string => whyDeferred(factsOf(row));
 
-function factsOf({ kind, spec, next_at, until, checks, queue, check, ended_at }: WaitRow): WaitFacts {
+/** The other run that is waited for, or the task in it. */
+export function otherOf({ spec }: WaitRow): WaitFacts["other"] {
   const { dag_id: dagId, run_id: runId, task_id: taskId = null } = spec;
+  return dagId === undefined || runId === undefined ? null : { dagId, runId, taskId };
+}
+
+function factsOf(row: WaitRow): WaitFacts {
+  const { kind, next_at, until, checks, queue, check, ended_at } = row;
   return {
     kind,
-    other: dagId === undefined || runId === undefined ? null : { dagId, runId, taskId },
+    other: otherOf(row),
     nextAt: next_at?.getTime() ?? null,
     until: until?.getTime() ?? null,
     checks,

@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CommandDone, RunsCleared } from "../../api/contracts-commands.ts";
+import { pack } from "../../core/packed.ts";
+import { failed, over } from "../core/mapped-rig.ts";
+import { Rig, success, task } from "../core/run-rig.ts";
 import { serialTask } from "../support/serial.ts";
-import { insertCell, insertDag, insertRun } from "./rows.ts";
+import { insertCell, insertDag, insertRun, insertVersion } from "./rows.ts";
 import { fakeClient, post, problemOf, testApp, type TestApp } from "./support.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
@@ -77,6 +80,7 @@ describe("B9: commands to runs", () => {
       runId: "2026-05-09T00-00-00Z",
       dryRun: false,
       changed: 1,
+      removed: 0,
       cells: [],
     });
     await send("mark", { as: "failed", tasks: [{ taskId: "list" }] });
@@ -137,6 +141,73 @@ describe("B9: commands to runs", () => {
     expect(unknown.runs[0]!.refused).toMatchObject({ code: "no_task" });
     await problemOf(await post(app, "/dags/nope/clear", range), 404);
     await problemOf(await post(app, "/dags/sales/clear", { from: "2026-06-01" }), 400);
+  });
+
+  test("B2 B9: with the version in force: what runs again, what is new, what is no more", async () => {
+    const pool = database.pool;
+    const first = await insertDag(pool, "moved", {
+      tasks: [serialTask("a"), serialTask("b", [0]), serialTask("d", [0]), serialTask("m", [], { map: 0 })],
+    });
+    const path = "/dags/moved/runs/2026-05-09T00-00-00Z/clear";
+    const run = await insertRun(pool, "moved", "2026-05-09T00:00:00Z", { state: "failed" });
+    await insertCell(pool, run, "a", "success");
+    const rig = new Rig({
+      tasks: [task("a"), task("b", [0]), task("d", [0]), task("m", [], { map: 0, items: { item: "item" } })],
+      maps: [over([1, 2])],
+    });
+    rig.drain((name) => (name === "b" ? failed : success));
+    await pool.query("update app.dag_run set run_state = $2 where run = $1", [run, pack(rig.progress)]);
+    const moved = async (body: object) => {
+      const response = await post(movedApp, path, { version: "latest", ...body });
+      expect(response.status).toBe(200);
+      return CommandDone.parse(await response.json());
+    };
+    const movedFake = fakeClient(["moved"]);
+    const movedApp = testApp({ db: pool, client: movedFake.client });
+    // The version in force is its own: nothing to choose.
+    expect(await moved({ dryRun: true, tasks: [{ taskId: "a" }] })).toMatchObject({ changed: 1, removed: 0 });
+    await moved({ tasks: [{ taskId: "a" }] });
+    expect(movedFake.calls.at(-1)![1]).not.toHaveProperty("command.version");
+
+    const second = await insertVersion(pool, "moved", [
+      serialTask("new"),
+      serialTask("b", [2]),
+      serialTask("a"),
+      serialTask("m"),
+    ]);
+    expect(second).not.toBe(first);
+    const dry = await moved({ dryRun: true, onlyFailed: true });
+    expect(dry).toMatchObject({ changed: 3, removed: 3 });
+    expect(dry.cells.map((cell) => [cell.taskId, cell.mapIndex, cell.state, cell.change])).toEqual([
+      ["b", -1, "failed", null],
+      ["new", -1, "none", "new"],
+      ["m", -1, "none", "anew"],
+      ["m", 0, "success", "removed"],
+      ["m", 1, "success", "removed"],
+      ["d", -1, "success", "removed"],
+    ]);
+    const before = movedFake.calls.length;
+    await problemOf(
+      await post(movedApp, path, { version: "latest", dryRun: true, tasks: [{ taskId: "d" }] }),
+      404,
+    );
+    expect(movedFake.calls).toHaveLength(before);
+    await moved({ onlyFailed: true });
+    expect(movedFake.calls.at(-1)![1]).toMatchObject({ command: { kind: "clear", version: second } });
+    await post(movedApp, path, { version: "original", onlyFailed: true });
+    expect(movedFake.calls.at(-1)![1]).not.toHaveProperty("command.version");
+
+    const refused = async (status: number) =>
+      await problemOf(await post(movedApp, path, { version: "latest", dryRun: true }), status);
+    await pool.query("update app.dag_run set state = 'running' where run = $1", [run]);
+    expect(await refused(409)).toMatchObject({
+      code: "run_open",
+      detail: expect.stringContaining("wait for its end") as string,
+    });
+    await pool.query("update app.dag_run set state = 'failed', run_state = null where run = $1", [run]);
+    expect(await refused(409)).toMatchObject({ code: "run_forgotten" });
+    await pool.query("update app.dag set active = false where dag_id = 'moved'");
+    expect(await refused(400)).toMatchObject({ code: "inactive_dag" });
   });
 
   test.each([

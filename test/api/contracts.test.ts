@@ -9,7 +9,7 @@ import type { SerialGraph, SerialTask } from "../../core/graph.ts";
 import type { SerialWait } from "../../core/waits.ts";
 import type { MappedOver } from "../../core/mapped-over.ts";
 import type { CellRow, RunRow, WaitingRow } from "../../db/read/runs.ts";
-import type { TryRow } from "../../db/read/tries.ts";
+import type { TryRow, WaitedRow } from "../../db/read/tries.ts";
 import type { WaitRow } from "../../db/read/waits.ts";
 
 type Plain<T> = T extends readonly (infer E)[]
@@ -69,7 +69,11 @@ test("types: contracts say what rows and graphs say", () => {
   same<contracts.LogPiece, Awaited<ReturnType<AppDeps["logs"]["read"]>>>(true);
 
   same<contracts.Cell, AsTold<CellRow>>(true);
-  same<Omit<contracts.Try, "error" | "stored">, Omit<AsTold<TryRow>, "error" | "stored">>(true);
+  same<
+    Omit<contracts.Try, "error" | "stored" | "waited" | "waits">,
+    Omit<AsTold<TryRow>, "error" | "stored">
+  >(true);
+  same<contracts.Waited, Omit<AsTold<WaitedRow>, "try">>(true);
   same<
     Omit<contracts.Run, "key" | "interval" | "logicalDate" | "version">,
     Omit<AsTold<RunRow>, "run" | "startAt" | "endAt" | "logicalAt" | "versionNumber">
@@ -79,7 +83,10 @@ test("types: contracts say what rows and graphs say", () => {
     Omit<AsTold<WaitingRow>, "run" | "taskId" | "account" | "notBegun">
   >(true);
   same<
-    Omit<waits.Wait, "key" | "state" | "reason" | "url" | "lastCheckAt" | "nextCheckAt" | "dueAt" | "since">,
+    Omit<
+      waits.Wait,
+      "key" | "state" | "reason" | "url" | "lastCheckAt" | "nextCheckAt" | "dueAt" | "since" | "other"
+    >,
     Omit<AsTold<WaitRow>, "run" | "queue" | "spec" | "check" | "nextAt" | "checkedAt" | "begunAt">
   >(true);
 });

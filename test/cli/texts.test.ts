@@ -141,6 +141,24 @@ describe("F16: why a task could not run", () => {
     });
   });
 
+  it("F16: of a deferred task, what it waits for", () => {
+    const since = "2026-05-09T00:00:00.000Z";
+    const waits = {
+      taskId: "load",
+      mapIndex: -1,
+      try: 1,
+      pool: null,
+      slots: 0,
+      reason: "waits until noon",
+      since,
+    };
+    const open = { ...run, state: "running", cells: [cell("load", "deferred", true)], waiting: [waits] };
+    expect(failedDeps(open as unknown as RunDetail, graph, "load", -1)).toMatchObject({
+      state: "deferred",
+      deps: [{ dep: "wait", reason: "waits until noon", since }],
+    });
+  });
+
   it("of what was skipped behind a task that skipped itself, that one", () => {
     expect(why("either")).toMatchObject({
       deps: [{ reason: "its rule one_success cannot be met any more: skips is skipped" }],

@@ -10,6 +10,7 @@ import {
   type RunProgress,
   type TryOutcome,
 } from "../../core/progress.ts";
+import { remap, type Remapped } from "../../core/remap.ts";
 import { step } from "../../core/run.ts";
 import type { TaskState } from "../../core/states.ts";
 import type { WaitEnd } from "../../core/waits.ts";
@@ -24,7 +25,7 @@ export const task = (id: string, upstream: number[] = [], more: Partial<RunTask>
 type Name = string;
 
 export class Rig {
-  readonly plan: RunPlan;
+  plan: RunPlan;
   progress: RunProgress;
   effects: Effect[] = [];
 
@@ -106,6 +107,14 @@ export class Rig {
   clear(...names: Name[]): readonly Effect[] {
     if (this.progress.state !== "running") this.progress = reopened(this.progress);
     return this.send({ kind: "clear", cells: names.map((name) => this.at(name)) });
+  }
+
+  /** It is over, and goes on with another version. */
+  moveTo(graph: RunGraph): Omit<Remapped, "progress"> {
+    const plan = planOf(graph);
+    const { progress, ...changes } = remap(this.plan, plan, this.progress);
+    [this.plan, this.progress] = [plan, progress];
+    return changes;
   }
 
   mark(as: "success" | "failed" | "skipped", ...names: Name[]): readonly Effect[] {

@@ -218,13 +218,32 @@ describe("A6: a body that defers", () => {
     expect(rig.progress.state).toBe("failed");
   });
 
-  it("A6: a worker that is lost after the wait begins the task anew", () => {
-    const rig = one();
+  it("regression A6: a try whose worker is lost after its wait goes on behind that wait: nobody would end it again", () => {
+    const rig = one({ retries: 1 });
     rig.run("a", forEvent);
     rig.wake("a", goesOn);
-    rig.run("a", { kind: "lost", error: { code: "lost", message: "", retryable: true } });
-    expect(rig.cell("a")).toMatchObject({ state: "queued", try: 2, retries: 0 });
-    expect(rig.cell("a").resume).toBeUndefined();
+    const lost = { kind: "lost", error: { code: "lost", message: "", retryable: true } } as const;
+    rig.run("a", lost);
+    expect(rig.cell("a")).toMatchObject({
+      state: "queued",
+      try: 2,
+      retries: 0,
+      resumeOf: { try: 1, wait: 1 },
+    });
+    rig.run("a", { kind: "requeued", message: "" });
+    expect(rig.cell("a")).toMatchObject({ state: "queued", try: 3, resumeOf: { try: 1, wait: 1 } });
+    // Waiting once more, it waits for what is its own.
+    rig.run("a", forEvent);
+    expect(rig.cell("a")).toMatchObject({ state: "deferred", try: 3, waits: 1 });
+    expect(rig.cell("a").resumeOf).toBeUndefined();
+    rig.wake("a", goesOn);
+    rig.run("a", lost);
+    expect(rig.cell("a").resumeOf).toEqual({ try: 3, wait: 1 });
+    // A failure is the task's own: its retry begins anew.
+    rig.run("a", { kind: "failed", error: { code: "x", message: "", retryable: true } });
+    rig.send({ kind: "due", ...rig.at("a"), try: 4 });
+    expect(rig.cell("a")).toMatchObject({ state: "queued", try: 5 });
+    expect(rig.cell("a").resumeOf).toBeUndefined();
   });
 });
 

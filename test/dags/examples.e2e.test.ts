@@ -1,13 +1,15 @@
 import { createClient } from "meridian/client";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type * as exportFile from "../../dags/sales-export.ts";
+import type * as priceFile from "../../dags/price-list.ts";
 import type * as warehouseFile from "../../dags/warehouse-load.ts";
 import { until } from "../support/product.ts";
 import { startWholeProduct, type WholeProduct } from "../support/whole-product.ts";
 
 let product: WholeProduct;
 let client: ReturnType<typeof connect>;
-const connect = (url: string) => createClient<typeof exportFile & typeof warehouseFile>({ url });
+const connect = (url: string) =>
+  createClient<typeof exportFile & typeof priceFile & typeof warehouseFile>({ url });
 beforeAll(async () => {
   product = await startWholeProduct();
   client = connect(product.url);
@@ -101,6 +103,51 @@ describe("A1 B1: the examples on the whole product", { timeout: 180_000 }, () =>
     expect((await client.runs.wait(dagId, runId)).state).toBe("success");
     const output = await client.tasks.output({ dagId, runId, taskId: "announce", try: 1 });
     expect(output).toBe("exports/asia/2026-05-01-2d.csv");
+  });
+
+  it("A6: price_list: nobody answered; with a word to the address in the log it is printed", async () => {
+    const [first] = await client.runs.list({ dagId: "price_list" }).all();
+    const before = { day_closed: "success", order_list: "success", list: "success", ask_owner: "success" };
+    expect(await statesOf("price_list", first!.runId)).toEqual({
+      ...before,
+      approval: "skipped",
+      prices: "skipped",
+      print: "skipped",
+      keep_old: "success",
+    });
+
+    const { dagId, runId } = await client.trigger("price_list", {});
+    const of = { dagId, runId };
+    const url = await until(async () => {
+      const states = await statesOf(dagId, runId);
+      if (states["approval"] !== "deferred") return null;
+      const { text } = await client.tasks.log({ ...of, taskId: "ask_owner", try: 1 });
+      return /http\S+/.exec(text)?.[0] ?? null;
+    });
+    const post = async (payload: unknown) =>
+      await fetch(url, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(payload),
+      });
+    const refused = await post({ percent: 99 });
+    expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining("by")]);
+    expect((await post({ by: "me", percent: 10 })).status).toBe(200);
+    expect((await post({ by: "you" })).status).toBe(409);
+    expect((await client.runs.wait(dagId, runId)).state).toBe("success");
+    expect(await statesOf(dagId, runId)).toEqual({
+      ...before,
+      approval: "success",
+      prices: "success",
+      print: "success",
+      keep_old: "skipped",
+    });
+    expect(await client.tasks.output({ ...of, taskId: "approval", try: 1 })).toEqual({
+      by: "me",
+      percent: 10,
+    });
+    expect(await client.tasks.output({ ...of, taskId: "print", try: 1 })).toMatch(/^printed as job .*-4$/);
+    expect((await client.tasks.tries({ ...of, taskId: "print" })).tries).toHaveLength(1);
   });
 
   it("B11: warehouse_load waits for its pool, then goes through it; a load that fails leaves the run red and nothing behind", async () => {

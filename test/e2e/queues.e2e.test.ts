@@ -46,6 +46,41 @@ test("F16: a task whose queue no worker serves says so within 15 s, and runs onc
   expect(rows).toEqual([{ queue: "default" }]);
 });
 
+test("B9: a try that no worker has taken up is cleared and marked at once", async () => {
+  await product.save(
+    "queue-mark.ts",
+    `export const q = dag("queue_mark", { schedule: null }, () => {
+       const train = task("train", { queue: "nobody" }, () => "trained");
+       task("after", { after: [train] }, () => 1);
+     });`,
+  );
+  const { runId } = await product.client.trigger({
+    dagId: "queue_mark",
+    logicalAt: null,
+    conf: {},
+    who: "t",
+  });
+  const workflow = product.temporal.workflow.getHandle(`run.queue_mark.${runId}`);
+  const pending = async (id: string): Promise<true | null> =>
+    (await workflow.describe()).raw.pendingActivities?.some((one) => one.activityId === id) === true
+      ? true
+      : null;
+  await until(async () => await pending("train.1"), 15_000, "the first try");
+  const selection = { tasks: [{ taskId: "train" }] };
+  const command = async (asked: object): Promise<void> =>
+    void (await product.client.command({
+      dagId: "queue_mark",
+      runId,
+      who: "t",
+      command: { id: JSON.stringify(asked), selection, ...asked } as never,
+    }));
+  await command({ kind: "clear" });
+  await until(async () => await pending("train.2"), 5_000, "the second try");
+  await command({ kind: "mark", as: "success" });
+  const run = await product.ended("queue_mark", runId, 10_000);
+  expect([run.state, run.cells]).toEqual(["success", { train: "success", after: "success" }]);
+});
+
 test("F16: a try that waits since all workers of its queue are busy says so", async () => {
   await product.save(
     "queue-busy.ts",

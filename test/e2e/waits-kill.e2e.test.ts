@@ -98,11 +98,7 @@ describe("A6 B7: kill -9 of the worker while tries wait", () => {
         await startWorker();
         await until(async () => (readFileSync(checks, "utf8").length > 0 ? true : null), 20_000, "checks");
         appendFileSync(there, `${runId}\n`);
-        const ended = await product.ended("kill_waits", runId, 40_000).catch(async () => {
-          const { rows } = await product.pool.query("select w.*, c.state as cell, c.seq, c.phase from app.wait w join app.cell c using (run, task_id, map_index) where w.run = $1 and not w.known", [run]);
-          const progress = await product.temporal.workflow.getHandle("run.kill_waits." + runId).query("progress") as any;
-          throw new Error(JSON.stringify([rows, progress.open, progress.tasks[1]]) + worker!.output());
-        });
+        const ended = await product.ended("kill_waits", runId, 60_000);
         expect(ended.state).toBe("success");
         const all = ended.tries.find((one) => one.task_id === "all")!.output as {
           events: { i: number }[];
@@ -124,4 +120,51 @@ describe("A6 B7: kill -9 of the worker while tries wait", () => {
     },
     60_000 + KILLS * 90_000,
   );
+
+  it("A6 B7: a body killed behind its wait goes on there in the next try: nobody is asked again", async () => {
+    await product.save(
+      "resumed.ts",
+      dagFile(
+        "kill_resumed",
+        `task("body", async ({ resumed, try: number }) => {
+           if (resumed === undefined) defer({ event: true }, { state: { asked: number } });
+           await new Promise((done) => setTimeout(done, number === 1 ? 60_000 : 10));
+           return { ...resumed, number };
+         });`,
+      ),
+    );
+    if (worker === undefined || worker.child.exitCode !== null) await startWorker();
+    const { runId } = await product.client.trigger({
+      dagId: "kill_resumed",
+      logicalAt: null,
+      conf: {},
+      who: "test",
+    });
+    const { run } = await product.run("kill_resumed", runId);
+    const inState = async (state: string): Promise<void> =>
+      void (await until(
+        async () => ((await product.run("kill_resumed", runId)).tries[0]?.state === state ? true : null),
+        20_000,
+        state,
+      ));
+    await inState("deferred");
+    await endEvent(product.pool, {
+      run,
+      task_id: "body",
+      map_index: -1,
+      try: null,
+      wait: null,
+      payload: '"go"',
+      who: "test",
+      detail: null,
+    });
+    await inState("running");
+    await worker!.kill();
+    await startWorker();
+    const ended = await product.ended("kill_resumed", runId, 60_000);
+    expect(ended.tries.map((one) => [one.try, one.state, one.output])).toEqual([
+      [1, "lost", null],
+      [2, "success", { payload: "go", state: { asked: 1 }, number: 2 }],
+    ]);
+  });
 });

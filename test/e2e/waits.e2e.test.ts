@@ -1,4 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { once } from "node:events";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { tellWaits } from "../../client/waker.ts";
@@ -8,11 +11,31 @@ import { startProduct, until, type Product } from "../support/product.ts";
 
 let product: Product;
 let runs: Runs;
+/** What came to the address of alerts; the first is not taken. */
+const alerts: { readonly key: unknown; readonly answered: number; readonly body: Record<string, unknown> }[] =
+  [];
+const receiver = createServer((request, response) => {
+  let text = "";
+  request.on("data", (chunk: Buffer) => (text += chunk.toString()));
+  request.on("end", () => {
+    const answered = alerts.length === 0 ? 503 : 204;
+    const body = JSON.parse(text) as Record<string, unknown>;
+    alerts.push({ key: request.headers["idempotency-key"], answered, body });
+    response.writeHead(answered).end();
+  });
+});
 beforeAll(async () => {
-  product = await startProduct({ env: { MERIDIAN_LOST_AFTER_MS: "6000" } });
+  receiver.listen(0, "127.0.0.1");
+  await once(receiver, "listening");
+  const { port } = receiver.address() as AddressInfo;
+  const env = { MERIDIAN_LOST_AFTER_MS: "6000", MERIDIAN_ALERT_URL: `http://127.0.0.1:${port}/alerts` };
+  product = await startProduct({ env });
   runs = new Runs(product);
 });
-afterAll(async () => await product.stop());
+afterAll(async () => {
+  await product.stop();
+  receiver.close();
+});
 
 /** Somebody ends a wait from outside. */
 async function end(
@@ -207,6 +230,23 @@ describe("A6: waits on real servers", () => {
     const took = last!.ended_at!.getTime() - first!.started_at.getTime();
     expect(took).toBeGreaterThan(4_500);
     expect(took).toBeLessThan(8_000);
+    // One alert, sent until it is taken; none of what was to be skipped.
+    const { rows } = await until(
+      async () => {
+        const found = await product.pool.query("select * from app.alert where run = $1", [run.run]);
+        return found.rows.every((row) => row.sent_at !== null) ? found : null;
+      },
+      15_000,
+      "the alert",
+    );
+    expect(rows.map((row) => [row.task_id, row.try, row.kind, row.attempts])).toEqual([
+      ["hard", 2, "wait_timeout", 2],
+    ]);
+    expect(alerts.map((one) => [one.answered, one.key])).toEqual([
+      [503, `${run.run}/hard/-1/2/wait_timeout`],
+      [204, `${run.run}/hard/-1/2/wait_timeout`],
+    ]);
+    expect(alerts[1]!.body).toMatchObject({ dag: "wait_late", run: runId, task: "hard", try: 2 });
   });
 
   it("A6 A7: each instance of a mapped wait is ended by itself, and what is mapped over an event waits for its list", async () => {

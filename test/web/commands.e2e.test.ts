@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { whyNoBrowser } from "./browser.ts";
+import { setCell } from "./fixtures/world.ts";
 import { expectClean, keepPicture } from "./look.ts";
 import { useDesk } from "./support.ts";
 
@@ -39,6 +40,41 @@ describe.skipIf(whyNoBrowser() !== null)("commands to runs", () => {
     await dialog().waitFor({ state: "detached" });
     await expect.poll(() => stateOf(first)).toBe("queued");
     await details().getByText("queued").first().waitFor();
+  });
+
+  test("B2 B9: a run of an older version is run again with its own, or with the one in force", async () => {
+    const { runs, detail } = desk.world.dags.get("seattle_weather")!;
+    const run = runs.find((one) => one.detail.runId === RUN)!;
+    const [first, last] = [detail.graph!.tasks[0]!.id, detail.graph!.tasks.at(-1)!.id];
+    await desk.open(`/dags/seattle_weather?run=${RUN}`);
+    await details().getByRole("button", { name: "Run again" }).click();
+    await listed().or(dialog().getByText("0 tasks")).first().waitFor();
+    expect(await dialog().getByRole("group", { name: "Version to run it with" }).count()).toBe(0);
+
+    run.detail = { ...run.detail, version: 2 };
+    run.tasks.delete(`${last} -1`);
+    setCell(run, { taskId: "old_report", state: "success", startedAt: Date.UTC(2015, 11, 10), tookMs: 900 });
+    await desk.open(`/dags/seattle_weather?run=${RUN}&task=${first}`);
+    await details().getByRole("button", { name: "Run again" }).click();
+    const own = dialog().getByRole("button", { name: "Version 2, its own" });
+    await expect.poll(() => own.getAttribute("aria-pressed")).toBe("true");
+    await dialog().getByLabel("what waits for it, too").uncheck();
+    await expect.poll(() => listed().count()).toBe(1);
+    await dialog().getByRole("button", { name: "Version 3, in force" }).click();
+    await listed().filter({ hasText: last }).getByText("new").waitFor();
+    await listed().filter({ hasText: "old_report" }).getByText("removed").waitFor();
+    await dialog().getByText("2 tasks; 1 is not in that version").waitFor();
+    await keepPicture(desk.page, "clear-latest");
+    await expectClean(desk.page);
+    await dialog().getByRole("button", { name: "Mark failed" }).click();
+    expect(await own.count()).toBe(0);
+    await dialog().getByRole("button", { name: "Run again" }).first().click();
+    await dialog().getByRole("button", { name: "Run again" }).last().click();
+    await dialog().waitFor({ state: "detached" });
+    await expect
+      .poll(() => [stateOf(first), stateOf(last), stateOf("old_report")])
+      .toEqual(["queued", "queued", "removed"]);
+    expect(run.detail.version).toBe(3);
   });
 
   test("B9: a mark says what a task counts as; nothing to do cannot be sent", async () => {

@@ -1,6 +1,7 @@
 /** Runs whose histories are kept: each thing that a run's workflow does. */
 import { randomUUID } from "node:crypto";
 import type { RunCommand } from "../../core/run-command.ts";
+import { endEvent } from "../../db/waits.ts";
 import { until, type Product } from "../support/product.ts";
 
 export interface Scenario {
@@ -38,6 +39,36 @@ export const SCENARIOS: readonly Scenario[] = [
       const load = task("load", { expand: { item: list }, maxActivePerRun: 2 }, ({ inputs }) => inputs.item + "!");
       task("sum", { inputs: { load } }, ({ inputs }) => inputs.load.join(""));
     });`,
+  },
+  {
+    name: "waits-of-each-kind",
+    dag: `export default dag("ID", {}, ({ sensor, waitFor, waitUntil }) => {
+      const soon = waitUntil("soon", { delay: "1s" });
+      const answer = waitFor("answer", { after: [soon] });
+      let checks = 0;
+      const file = sensor("file", { every: "1s" }, () => (checks += 1) > 1 && "there");
+      const body = task("body", { after: [answer] }, ({ resumed }) => {
+        if (resumed === undefined) defer({ for: 500 }, { state: 1 });
+        return resumed.state;
+      });
+      task("all", { inputs: { answer, file, body } }, ({ inputs }) => inputs);
+    });`,
+    after: async (product, dagId, runId) => {
+      const { run } = await product.run(dagId, runId);
+      await until(async () =>
+        (await product.run(dagId, runId)).cells["answer"] === "deferred" ? true : null,
+      );
+      await endEvent(product.pool, {
+        run,
+        task_id: "answer",
+        map_index: -1,
+        try: null,
+        wait: null,
+        payload: '"yes"',
+        who: "test",
+        detail: null,
+      });
+    },
   },
   {
     name: "cleared-after-its-end",

@@ -4,13 +4,25 @@ import { TASK_LOOK } from "../states/tables.ts";
 import { StateWord } from "../states/state-mark.tsx";
 import { Choice } from "../ui/choice.tsx";
 import { Dialog, DialogFoot } from "../ui/dialog.tsx";
-import { ACTIONS, useCommand, usePreview, type Action, type CellsOf, type Reach } from "./wishes.ts";
+import {
+  ACTIONS,
+  useCommand,
+  usePreview,
+  VERSIONS,
+  type Action,
+  type CellsOf,
+  type Reach,
+  type Version,
+  type VersionNumbers,
+} from "./wishes.ts";
 import "./command.css";
 
 interface Props {
   readonly of: CellsOf;
   /** What it is about, in words: `load[2]`, `group Extract`, `the run`. */
   readonly about: string;
+  /** Null: there is one alone. */
+  readonly versions: VersionNumbers | null;
   readonly start: Action;
   readonly onClose: () => void;
 }
@@ -22,22 +34,28 @@ const WORD: Record<Action, string> = {
   skipped: "Mark skipped",
 };
 
+const VERSION_WORD: Record<Version, string> = { original: "its own", latest: "in force" };
+
+const CHANGE_WORD = { new: "new", anew: "begins anew" } as const;
+
 /** Rows of the preview; more are counted. */
 const SHOWN = 200;
 
 /** What is to happen to which tasks, with a preview of them: the same question the API is asked then. */
-export function CommandDialog({ of, about, start, onClose }: Props) {
+export function CommandDialog({ of, about, versions, start, onClose }: Props) {
   const [action, setAction] = useState<Action>(start);
   const isWhole = of.tasks === undefined && of.groups === undefined;
   const [reach, setReach] = useState<Reach>({ upstream: false, downstream: !isWhole, onlyFailed: isWhole });
   // A mark says what a task is; what follows it goes by its rules.
   const asked = action === "clear" ? reach : { ...reach, downstream: false };
-  const preview = usePreview(of, action, asked);
+  const [version, setVersion] = useState<Version>("original");
+  const wish = { of, action, reach: asked, version };
+  const preview = usePreview(wish, versions);
   const command = useCommand(of);
   // One wish, one key: pressed twice it is done once.
-  const key = useMemo(newKey, [action, asked.upstream, asked.downstream, asked.onlyFailed]);
+  const key = useMemo(newKey, [action, version, asked.upstream, asked.downstream, asked.onlyFailed]);
   const cells = preview.data?.cells ?? [];
-  const count = preview.data?.changed ?? 0;
+  const { changed: count = 0, removed = 0 } = preview.data ?? {};
   const atWork = cells.filter(({ state }) => state === "running" || state === "deferred").length;
   const check = (name: keyof Reach, label: string) => (
     <label className="check">
@@ -55,12 +73,22 @@ export function CommandDialog({ of, about, start, onClose }: Props) {
         className="form"
         onSubmit={(event) => {
           event.preventDefault();
-          command.mutate({ of, action, reach: asked, key }, { onSuccess: onClose });
+          command.mutate({ ...wish, key }, { onSuccess: onClose });
         }}
       >
         <Choice label="What to do" values={ACTIONS} chosen={action} onChoose={setAction}>
           {(one) => WORD[one]}
         </Choice>
+        {versions !== null && action === "clear" && (
+          <div className="command-version">
+            <Choice label="Version to run it with" values={VERSIONS} chosen={version} onChoose={setVersion}>
+              {(one) => `Version ${versions[one]}, ${VERSION_WORD[one]}`}
+            </Choice>
+            {version === "latest" && (
+              <span className="soft">The run has version {versions.latest} from then on.</span>
+            )}
+          </div>
+        )}
         <div className="command-reach">
           {!isWhole && check("upstream", "what it waits for, too")}
           {!isWhole && action === "clear" && check("downstream", "what waits for it, too")}
@@ -76,12 +104,17 @@ export function CommandDialog({ of, about, start, onClose }: Props) {
               <p>
                 <strong>{count === 1 ? "1 task" : `${count} tasks`}</strong>
                 {atWork > 0 && `; ${atWork} of them ${atWork === 1 ? "is" : "are"} under way and stopped`}
+                {removed > 0 && `; ${removed} ${removed === 1 ? "is" : "are"} not in that version`}
               </p>
               <ul aria-label="Tasks it is about">
                 {cells.slice(0, SHOWN).map((cell) => (
                   <li key={`${cell.taskId} ${cell.mapIndex}`}>
                     <code>{cell.mapIndex < 0 ? cell.taskId : `${cell.taskId}[${cell.mapIndex}]`}</code>
-                    <StateWord look={TASK_LOOK[cell.state]} />
+                    {cell.change === null || cell.change === "removed" ? (
+                      <StateWord look={TASK_LOOK[cell.change ?? cell.state]} />
+                    ) : (
+                      <span className="soft">{CHANGE_WORD[cell.change]}</span>
+                    )}
                   </li>
                 ))}
                 {cells.length > SHOWN && <li className="soft">and {cells.length - SHOWN} more</li>}

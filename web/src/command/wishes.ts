@@ -1,5 +1,6 @@
 /** What may be asked of a run, as a choice in a dialog and as a call. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import type { DagDetail, RunDetail } from "../../../api/contracts.ts";
 import type { CommandDone } from "../../../api/contracts-commands.ts";
 import type { CellSelection } from "../../../remote/index.ts";
 import { api } from "../api/api.ts";
@@ -22,26 +23,41 @@ export interface Reach {
   readonly onlyFailed: boolean;
 }
 
-async function send(
-  of: CellsOf,
-  action: Action,
-  reach: Reach,
-  more: CellSelection,
-  key?: string,
-): Promise<CommandDone> {
+export const VERSIONS = ["original", "latest"] as const;
+export type Version = (typeof VERSIONS)[number];
+
+/** By number: the version that a run has, and the one in force. */
+export type VersionNumbers = Readonly<Record<Version, number>>;
+
+/** Null: there is nothing to choose. */
+export function versionsOf(dag: DagDetail, run: RunDetail | undefined): VersionNumbers | null {
+  if (run === undefined || !dag.active || dag.version === null || dag.version === run.version) return null;
+  return { original: run.version, latest: dag.version };
+}
+
+export interface Wish {
+  readonly of: CellsOf;
+  readonly action: Action;
+  readonly reach: Reach;
+  /** To run again with. */
+  readonly version: Version;
+}
+
+async function send(wish: Wish, more: CellSelection, key?: string): Promise<CommandDone> {
+  const { of, action, reach, version } = wish;
   const { dagId, runId, tasks, groups } = of;
   const cells = { tasks, groups, ...reach, ...more };
   const call = { idempotencyKey: key };
   return action === "clear"
-    ? await api.runs.clear(dagId, runId, cells, call)
+    ? await api.runs.clear(dagId, runId, { ...cells, version }, call)
     : await api.runs.mark(dagId, runId, action, cells, call);
 }
 
 /** Which cells it would be, as the run stands now. */
-export function usePreview(of: CellsOf, action: Action, reach: Reach) {
+export function usePreview(wish: Wish, versions: VersionNumbers | null) {
   return useQuery({
-    queryKey: ["preview", of, action, reach],
-    queryFn: () => send(of, action, reach, { dryRun: true }),
+    queryKey: ["preview", wish, versions],
+    queryFn: () => send(wish, { dryRun: true }),
     staleTime: 0,
   });
 }
@@ -49,8 +65,7 @@ export function usePreview(of: CellsOf, action: Action, reach: Reach) {
 export function useCommand({ dagId }: CellsOf) {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: ({ of, action, reach, key }: { of: CellsOf; action: Action; reach: Reach; key: string }) =>
-      send(of, action, reach, {}, key),
+    mutationFn: ({ key, ...wish }: Wish & { readonly key: string }) => send(wish, {}, key),
     onSuccess: () => seen(client, dagId),
   });
 }

@@ -1,6 +1,7 @@
 import type { DagDetail, RunDetail } from "../../../api/contracts.ts";
 import { useRun } from "../api/queries.ts";
 import { CommandButtons } from "../command/command-buttons.tsx";
+import { versionsOf } from "../command/wishes.ts";
 import { loudest } from "../grid/model.ts";
 import { Markdown } from "../markdown/markdown.tsx";
 import { Link } from "../routing/link.tsx";
@@ -68,7 +69,11 @@ export function GroupPanel({ dag, groupId, runId, view }: Props) {
         </button>
       </p>
       {runId !== null && (
-        <CommandButtons of={{ dagId: dag.dagId, runId, groups: [groupId] }} about={`group ${groupId}`} />
+        <CommandButtons
+          of={{ dagId: dag.dagId, runId, groups: [groupId] }}
+          about={`group ${groupId}`}
+          versions={versionsOf(dag, run)}
+        />
       )}
       {group.doc !== "" && <Markdown text={group.doc} />}
       <ul className="to-see" aria-label="Tasks of the group">

@@ -4,6 +4,7 @@ import { RUN_DONE, TASK_STATES, type TaskState } from "../../../core/states.ts";
 import { isImpossible } from "../../../remote/run-words.ts";
 import { useRun } from "../api/queries.ts";
 import { CommandButtons } from "../command/command-buttons.tsx";
+import { versionsOf } from "../command/wishes.ts";
 import { Link } from "../routing/link.tsx";
 import type { DagView } from "../routing/route.ts";
 import { dagPlace } from "../routing/use-route.ts";
@@ -73,6 +74,7 @@ function RunBody({ dag, run, view }: RunProps) {
       <CommandButtons
         of={{ dagId: dag.dagId, runId: run.runId }}
         about="the run"
+        versions={versionsOf(dag, run)}
         canEnd={!RUN_DONE[run.state]}
       />
       {why}

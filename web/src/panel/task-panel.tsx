@@ -1,6 +1,7 @@
 import type { DagDetail } from "../../../api/contracts.ts";
 import { useRun, useTries } from "../api/queries.ts";
 import { CommandButtons } from "../command/command-buttons.tsx";
+import { versionsOf } from "../command/wishes.ts";
 import { loudest } from "../grid/model.ts";
 import { Markdown } from "../markdown/markdown.tsx";
 import { Link } from "../routing/link.tsx";
@@ -32,7 +33,12 @@ export function TaskPanel({ dag, runId, taskId, view }: Props) {
   const instances = run?.cells.filter((cell) => cell.taskId === taskId && cell.mapIndex >= 0) ?? [];
   // Of several instances, the one that gave the cell its state.
   const loud = loudest(instances.map((cell) => cell.state));
-  const mapIndex = view.mapIndex ?? instances.find((cell) => cell.state === loud)?.mapIndex ?? null;
+  // One that its run's version does not map any more has its instances of before, and itself.
+  const isWhole = run?.cells.some(
+    (cell) => cell.taskId === taskId && cell.mapIndex < 0 && cell.state !== "removed",
+  );
+  const first = isWhole === true ? undefined : instances.find((cell) => cell.state === loud);
+  const mapIndex = view.mapIndex ?? first?.mapIndex ?? null;
   // Asked for beside the run; a mapped task's index is known only with the run, and an error before that means nothing.
   const { data, error } = useTries(dag.dagId, runId, taskId, mapIndex);
   const { zone } = useZone();
@@ -69,6 +75,7 @@ export function TaskPanel({ dag, runId, taskId, view }: Props) {
           about={mapIndex === null || mapIndex < 0 ? taskId : `${taskId}[${mapIndex}]`}
         />
       )}
+          versions={versionsOf(dag, run)}
       {instances.length > 0 && <MapPicker instances={instances} picked={mapIndex} />}
       <Answer key={mapIndex} query={{ data, error: run === undefined ? null : error }} what="the tries">
         {(list) => (
