@@ -226,10 +226,6 @@ export async function readWaiting(db: Db, run: number, limit: number): Promise<W
   return await withReasons(db, rows);
 }
 
-/** Ids of a DAG's runs by logical date, oldest first. */
-export async function runIdsBetween(
-  db: Db,
-  dagId: string,
 /** Where a run stood at its end; null: that is not kept. */
 export async function readProgress(db: Db, run: number): Promise<PackedProgress | RunProgress | null> {
   const { rows } = await db.query<{ run_state: PackedProgress | RunProgress | null }>(
@@ -239,6 +235,10 @@ export async function readProgress(db: Db, run: number): Promise<PackedProgress 
   return rows[0]?.run_state ?? null;
 }
 
+/** Ids of a DAG's runs by logical date, oldest first. */
+export async function runIdsBetween(
+  db: Db,
+  dagId: string,
   from: string,
   until: string,
   limit: number,
