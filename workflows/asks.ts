@@ -52,8 +52,7 @@ export function goingOn(progress: RunProgress, { task, index }: At): Omit<Given,
     ...(waitBegun === true && waitBy !== undefined && { waitBy }),
     ...(lost > 0 && { afterLost: true as const }),
     ...(resumeOf !== undefined && { resumed: resumeOf }),
-    ...(resume !== undefined &&
-      waits !== undefined && { resumed: { try: number, wait: waits } }),
+    ...(resume !== undefined && waits !== undefined && { resumed: { try: number, wait: waits } }),
   };
 }
 

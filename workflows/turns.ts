@@ -363,6 +363,7 @@ export class Turns {
         if (this.#progress.ending !== null) wanted.stop = true;
         wanted.stops.push(grantOf(this.#plan, effect));
         this.#tries.stopOne(effect);
+        this.#parts.stopOne(effect);
         return;
       case "wait":
         this.#tries.wait(effect);
