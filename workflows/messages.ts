@@ -87,6 +87,8 @@ export interface PartWord {
 export const partSignal = defineSignal<[PartWord]>("part");
 /** More tries for a part. */
 export const triesSignal = defineSignal<[PartTries]>("tries");
+/** A try of a part is to stop. */
+export const stopSignal = defineSignal<[task: number, index: number, number: number]>("stop");
 
 export interface ClockInput {
   readonly shard: number;

@@ -9,10 +9,11 @@ import {
 } from "@temporalio/workflow";
 import type { RunInfo } from "../activities/types.ts";
 import { partIdOf } from "../core/ids.ts";
+import { RUNS_QUEUE } from "../core/not-begun.ts";
 import type { RunPlan } from "../core/plan.ts";
-import type { At, RunEvent, TryOutcome } from "../core/progress.ts";
+import type { At, AtTry, RunEvent, TryOutcome } from "../core/progress.ts";
 import type { CarriedParts } from "./carried.ts";
-import { triesSignal, type PartInput, type PartTries, type PartWord } from "./messages.ts";
+import { stopSignal, triesSignal, type PartInput, type PartTries, type PartWord } from "./messages.ts";
 import { countWithin } from "./pieces.ts";
 import type { StartEffect } from "./tries.ts";
 import { tryTaskOf, type Given, type TryTask } from "./try-activity.ts";
@@ -48,7 +49,7 @@ interface Part {
   calls: number;
 }
 
-const keyOf = ({ task, index, try: number }: StartEffect): string => `${task} ${index} ${number}`;
+const keyOf = ({ task, index, try: number }: AtTry): string => `${task} ${index} ${number}`;
 
 /**
  * The parts of a run: child workflows that its tries go to when it may not begin them itself, since its history is long or
@@ -282,6 +283,21 @@ export class Parts {
     if (part === undefined) return;
     if (gone === undefined) this.#forget(part);
     else this.#over(part, gone);
+  }
+
+  /** Asks one try to stop, if it is in a part and nobody may ever take it up (`Tries`). */
+  stopOne(at: AtTry): void {
+    if (this.#plan.tasks[at.task]!.queue === RUNS_QUEUE) return;
+    const key = keyOf(at);
+    const part = [...this.#parts.values()].find(({ open }) => open.has(key));
+    if (part === undefined) return;
+    const id = partIdOf(workflowInfo().workflowId, part.number);
+    part.calls += 1;
+    // One that is gone has nothing to stop.
+    this.#calls
+      .run(async () => await getExternalWorkflowHandle(id).signal(stopSignal, at.task, at.index, at.try))
+      .catch(() => undefined)
+      .finally(() => this.#called(part));
   }
 
   /** Asks all bodies in parts to stop, but for those of teardowns. */

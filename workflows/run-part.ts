@@ -5,7 +5,15 @@ import {
   setHandler,
   sleep,
 } from "@temporalio/workflow";
-import { partSignal, triesSignal, type PartEnd, type PartInput, type PartTries } from "./messages.ts";
+import { RUNS_QUEUE } from "../core/not-begun.ts";
+import {
+  partSignal,
+  stopSignal,
+  triesSignal,
+  type PartEnd,
+  type PartInput,
+  type PartTries,
+} from "./messages.ts";
 import { pieceOf } from "./pieces.ts";
 import { runTry } from "./try-activity.ts";
 import { outcomeOfFailure } from "./try-outcome.ts";
@@ -29,15 +37,23 @@ export async function runPart(input: PartInput): Promise<void> {
   const bodies = new CancellationScope({ cancellable: true });
   const calls = new CancellationScope({ cancellable: false });
 
+  /** Tries that can be stopped one by one. */
+  const own = new Map<string, CancellationScope>();
+
   const begin = ({ tasks, tries }: PartTries): void => {
     open += tries.length;
     for (const [position, index, number, given] of tries) {
       const task = tasks[position]!;
       const end = (outcome: PartEnd[3], granted: readonly string[]): void => {
         open -= 1;
+        own.delete(keyOf(position, index, number));
         ends.push([position, index, number, outcome, granted, given.resumed?.wait ?? 0]);
       };
-      const scope = task.isTeardown ? calls : bodies;
+      const around = task.isTeardown ? calls : bodies;
+      // In a scope of its own where nobody may ever take it up (`Tries`).
+      const scope =
+        task.queue === RUNS_QUEUE ? around : new CancellationScope({ cancellable: true, parent: around });
+      if (scope !== around) own.set(keyOf(position, index, number), scope);
       scope
         .run(() => runTry(info, task, { index, try: number }, given))
         .then(
@@ -65,6 +81,7 @@ export async function runPart(input: PartInput): Promise<void> {
   };
 
   setHandler(triesSignal, begin);
+  setHandler(stopSignal, (...at) => own.get(keyOf(...at))?.cancel());
   await calls.run(async () => {
     begin(input);
     let isHeard = true;
@@ -81,3 +98,5 @@ export async function runPart(input: PartInput): Promise<void> {
     }
   });
 }
+
+const keyOf = (task: number, index: number, number: number): string => `${task} ${index} ${number}`;

@@ -67,11 +67,9 @@ export class Turns {
     this.#progress = progress;
     this.#row = isClosed ? "closed" : "open";
     this.#carried = carried ?? null;
-    if (carried !== undefined) {
-      for (const task of carried.ahead) this.#ahead.add(task);
-    }
+    for (const task of carried?.ahead ?? []) this.#ahead.add(task);
     // It had begun: what it asked for may be forgotten, and asking again is harmless.
-    else if (!isClosed && effects.length === 0) {
+    if (carried === undefined && !isClosed && effects.length === 0) {
       this.#wanted.requests.push(...requestsOf(plan, progress));
       this.#wanted.waits.push(...waitsOf(plan, progress));
     }
@@ -365,6 +363,7 @@ export class Turns {
         if (this.#progress.ending !== null) wanted.stop = true;
         wanted.stops.push(grantOf(this.#plan, effect));
         this.#tries.stopOne(effect);
+        this.#parts.stopOne(effect);
         return;
       case "wait":
         this.#tries.wait(effect);

@@ -152,6 +152,31 @@ describe("B3: parts of a run", () => {
     });
   });
 
+  it("regression B9: a try in a part, in a queue that no worker serves, is marked at once", async () => {
+    const dagId = "part_nobody";
+    const runId = await begin(dagId, `task("nobody", { after: [before], queue: "nobody" }, () => 1);`);
+    const part = partIdOf(workflowIdOf(dagId, runId), await partOf(dagId, runId));
+    await until(async () => {
+      const { raw } = await product.temporal.workflow.getHandle(part).describe();
+      return raw.pendingActivities?.some((one) => one.activityId === "nobody.1") === true ? true : null;
+    });
+    const selection = { tasks: [{ taskId: "nobody" }] };
+    await product.client.command({
+      dagId,
+      runId,
+      who: "test",
+      command: { id: "mark-it", kind: "mark", as: "success", selection },
+    });
+    await until(
+      async () => ((await runs.view(dagId, runId)).cells["nobody"] === "success" ? true : null),
+      10_000,
+      "its end",
+    );
+    release(dagId, "held");
+    release(dagId, "each");
+    expect((await runs.ended(dagId, runId)).state).toBe("success");
+  });
+
   it("B3: a run is cancelled in Temporal Web while it has parts: it ends as cancelled, in Temporal too", async () => {
     const runId = await begin("part_cancelled");
     await turnedOver("part_cancelled", runId);
