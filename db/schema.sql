@@ -960,7 +960,8 @@ begin
                       when l.ends = 'failed' then jsonb_build_object('error', jsonb_build_object(
           'code', 'other_failed', 'retryable', true, 'message',
           format('%s is %s', case when l.spec ->> 'task_id' is null then format('run %s of dag %s', l.spec ->> 'run_id', l.spec ->> 'dag_id')
-            else format('task %s of run %s of dag %s', l.spec ->> 'task_id', l.spec ->> 'run_id', l.spec ->> 'dag_id') end, l.other))) end
+            else format('task %s of run %s of dag %s', l.spec ->> 'task_id', l.spec ->> 'run_id', l.spec ->> 'dag_id') end,
+            coalesce(l.other, 'not there: the run is over, and has no such task or never came to it')))) end
     from (
       select k.*, case when k.other in ('success', 'skipped') then k.other
                        when k.other in ('failed', 'cancelled', 'upstream_failed') then 'failed'

@@ -1,6 +1,8 @@
 import type { RunInfo } from "../activities/types.ts";
 import type { RunPlan } from "../core/plan.ts";
 import type { CarriedTry } from "./carried.ts";
+import type { AtTry } from "../core/progress.ts";
+import type { Inbox } from "./inbox.ts";
 import type { Parts } from "./parts.ts";
 import type { StartEffect, Tries } from "./tries.ts";
 import type { Given } from "./try-activity.ts";
@@ -51,6 +53,16 @@ export class Starts {
     // About to turn over, the next execution begins them.
     const isAtTurn = isTurning && this.#tries.inFlight === 0;
     this.#parts.take(isAtTurn ? [] : this.#waiting, this.#givenOf);
+  }
+
+  /** True: it has not begun, and never will; its end goes into the inbox. */
+  drop({ task, index, try: number }: AtTry, inbox: Inbox): boolean {
+    const at = this.#waiting.findIndex((one) => one.task === task && one.index === index && one.try === number);
+    if (at < 0) return false;
+    this.#waiting.splice(at, 1);
+    const outcome = { kind: "cancelled", message: "stopped before it began" } as const;
+    inbox.push({ kind: "ended", task, index, try: number, outcome });
+    return true;
   }
 
   /** Stops all bodies, but for those of teardowns; what was about to begin ends at once, as cancelled. */

@@ -361,6 +361,7 @@ export class Turns {
       case "stop":
         // By the database too: a worker hears of Temporal's cancel only with its next heartbeat.
         if (this.#progress.ending !== null) wanted.stop = true;
+        if (this.#starts.drop(effect, this.#inbox)) return;
         wanted.stops.push(grantOf(this.#plan, effect));
         this.#tries.stopOne(effect);
         this.#parts.stopOne(effect);

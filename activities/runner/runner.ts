@@ -19,6 +19,8 @@ import type { BodyJob, Runner } from "./types.ts";
 const DEAF_GRACE_MS = 200;
 /** Between attempts to get a bundle onto the disk. */
 const LOAD_AGAIN_MS = 5_000;
+/** Node takes a longer one for none. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 const SHUTTING_DOWN = "the worker is shutting down";
 
 export type { RunnerOptions } from "./options.ts";
@@ -207,7 +209,14 @@ class BodyRunner implements Runner {
     const limitMs = attempt.job.executionTimeoutMs;
     if (limitMs === null || attempt.settled) return;
     const message = `did not end within its execution time-out of ${seconds(limitMs)}`;
-    attempt.limit = setTimeout(() => this.#stop(attempt, "timed_out", message), limitMs);
+    const wait = (leftMs: number): void => {
+      const ms = Math.min(leftMs, LONGEST_TIMER_MS);
+      attempt.limit = setTimeout(() => {
+        if (leftMs > ms) wait(leftMs - ms);
+        else this.#stop(attempt, "timed_out", message);
+      }, ms);
+    };
+    wait(limitMs);
   }
 
   /** Signal, grace, end of the thread. The outcome is decided now, whatever the body still answers. */

@@ -2,6 +2,12 @@ import { describe, expect, it } from "vitest";
 import { bundle, given, ran } from "./support.ts";
 
 describe("runner: time-outs and aborts", () => {
+  it("regression A5: an execution time-out of 30 days, longer than any timer of Node, does not end at once", async () => {
+    const code = bundle({ brief: "async () => { await sleep(60); return 1; }" });
+    const { outcome } = await ran(given(), code, "brief", { timeoutMs: 30 * 86_400_000 });
+    expect(outcome).toMatchObject({ kind: "success", output: 1 });
+  });
+
   it("K36: the late result of a timed-out body is refused; the next try's counts", async () => {
     const runner = given({ killGraceMs: 2_000 });
     const code = bundle({
