@@ -57,7 +57,9 @@ export class Starts {
 
   /** True: it has not begun, and never will; its end goes into the inbox. */
   drop({ task, index, try: number }: AtTry, inbox: Inbox): boolean {
-    const at = this.#waiting.findIndex((one) => one.task === task && one.index === index && one.try === number);
+    const at = this.#waiting.findIndex(
+      (one) => one.task === task && one.index === index && one.try === number,
+    );
     if (at < 0) return false;
     this.#waiting.splice(at, 1);
     const outcome = { kind: "cancelled", message: "stopped before it began" } as const;
