@@ -27,7 +27,7 @@ import type { AppDeps } from "./deps.ts";
 import { noSuchDag } from "./grid.ts";
 import { DagPath, dagKeyOf, DagQuery, newRoutes, NextRunsQuery, PauseBody, readDagKey } from "./requests.ts";
 import { cutPage, iso, isoOrNull, json } from "./shape.ts";
-import { readWarnings } from "./warnings.ts";
+import { readAdvice, readWarnings } from "./warnings.ts";
 
 const LAST_RUNS = 10;
 const VERSIONS = 100;
@@ -130,6 +130,10 @@ export const dagRoutes = (deps: AppDeps) => {
         readVersions(db, dagId, VERSIONS),
         row.version === null ? null : readGraph(db, row.version),
       ]);
+      const [warnings, advice] = await Promise.all([
+        readWarnings(db, [dagId]),
+        row.version === null || graph === null ? [] : readAdvice(db, dagId, row.version, graph),
+      ]);
       const body: DagDetail = {
         ...shapeDag(row, runs),
         file: row.file,
@@ -141,7 +145,7 @@ export const dagRoutes = (deps: AppDeps) => {
           createdAt: iso(created_at),
           current: version.number === row.version_number,
         })),
-        warnings: (await readWarnings(db, [dagId])).get(dagId) ?? [],
+        warnings: [...(warnings.get(dagId) ?? []), ...advice],
         uncovered: row.uncovered,
       };
       return c.json(body, 200);

@@ -1,4 +1,7 @@
+import { advisable, adviceOnRun, MANY_INSTANCES } from "../core/advice.ts";
+import type { SerialGraph } from "../core/graph.ts";
 import type { Db } from "../db/connection.ts";
+import { readLastFanOuts } from "../db/read/fan-outs.ts";
 import { readRecentVersions, type RecentVersions } from "../db/read/recent-versions.ts";
 import type { DagWarning } from "./contracts.ts";
 
@@ -30,6 +33,18 @@ function pileUp({ dag_id, versions, codes }: RecentVersions): DagWarning {
     code: "versions_pile_up",
     message: `dag "${dag_id}" got ${many} versions within the last hour: ${cause}. \`meridian validate\` looks for such causes`,
   };
+}
+
+/** What its last finished run says of the version in force (D3); a DAG that maps nothing costs no query. */
+export async function readAdvice(
+  db: Db,
+  dagId: string,
+  version: number,
+  graph: SerialGraph,
+): Promise<DagWarning[]> {
+  const last = await readLastFanOuts(db, dagId, version, advisable(graph), MANY_INSTANCES);
+  const message = last === null ? null : adviceOnRun(graph, last.runId, last.fanOuts);
+  return message === null ? [] : [{ code: "fans_out_small", message }];
 }
 
 /** What is wrong with a file beside its error. */

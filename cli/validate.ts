@@ -1,6 +1,7 @@
 import { statSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { InvalidArgumentError, type Command } from "commander";
+import { adviceOnLists } from "../core/advice.ts";
 import { MeridianError, Refused } from "../core/errors.ts";
 import type { Config } from "../platform/config.ts";
 import type { DagFiles } from "../processor/dag-files.ts";
@@ -159,11 +160,21 @@ function checkedFile(report: FileReport, { folder, modules }: Scope, budgetMs: n
     const message = "it defines no DAG: is dag(...) called when the file is loaded?";
     problems.push({ ...at, severity: "warning", code: "no_dag", message });
   }
-  for (const { dagId, tasks } of report.graphs) {
-    if (tasks.length > 0) continue;
-    const message = `dag "${dagId}" has no task, so its runs do nothing; define tasks inside the function given to dag()`;
+  for (const graph of report.graphs) {
+    const { dagId, tasks } = graph;
     const line = lineOfId(resolve(folder, report.path), dagId) ?? null;
-    problems.push({ ...at, line, severity: "warning", code: "empty_dag", message });
+    if (tasks.length === 0) {
+      const message = `dag "${dagId}" has no task, so its runs do nothing; define tasks inside the function given to dag()`;
+      problems.push({ ...at, line, severity: "warning", code: "empty_dag", message });
+    }
+    for (const advice of adviceOnLists(graph))
+      problems.push({
+        ...at,
+        line,
+        severity: "warning",
+        code: "fans_out_small",
+        message: `dag "${dagId}": ${advice}`,
+      });
   }
   return { file, dagIds, importMs: durationMs, problems };
 }

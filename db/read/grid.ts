@@ -53,7 +53,7 @@ export const GRID_RUNS = `
     order by x.logical_at desc, x.run desc limit $4) r on true
   left join app.dag_version v on v.version = r.version
   left join lateral (
-    select coalesce(sum(hash_record_extended(row(c.task_id, c.map_index, c.state, c.try, c.started_at, c.ended_at, c.label), 0)), 0)::text as print,
+    select coalesce(sum(hash_record_extended(row(c.task_id, c.map_index, c.state, c.try, c.started_at, c.ended_at, c.label is null), 0)), 0)::text as print,
       coalesce(max(c.map_index), -1) >= 0 as mapped
     from app.cell c where c.run = r.run) p on r.run is not null
   where d.dag_id = $1
@@ -69,7 +69,7 @@ export type GridCellRow = [
   endedMs: number | null,
   /** Of instances of a mapped task in one state: how many they are. */
   count?: number,
-  /** Labels of the first of them, where they want eyes. */
+  /** Labels of some of them, where they want eyes; in order they would cost twice the rest. */
   labels?: readonly string[] | null,
 ];
 
@@ -95,7 +95,6 @@ const MAPPED_CELLS = `
     floor(extract(epoch from min(started_at)) * 1000)::float8,
     case when bool_and(ended_at is not null) then floor(extract(epoch from max(ended_at)) * 1000)::float8 end,
     count(*)::int,
-    (array_agg(label order by map_index)
-       filter (where label is not null and state in ('failed', 'up_for_retry', 'running', 'deferred')))[1:4]
+    (array_agg(label) filter (where label is not null and state in ('failed', 'up_for_retry', 'running', 'deferred')))[1:4]
   from app.cell where run = any($1::bigint[]) and map_index >= 0 and state <> 'removed'
   group by run, task_id, state`;

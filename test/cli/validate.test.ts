@@ -297,3 +297,26 @@ test("MERIDIAN_IMPORT_TIMEOUT_MS bounds an import, be it above or below the budg
   );
   expect(code).toBe(1);
 });
+
+test("D3: a long list mapped one by one is a warning at its DAG, in text, JSON and annotations, and no error", async () => {
+  place.write(
+    "wide.ts",
+    `import { dag, task } from "meridian";
+
+const list = Array.from({ length: 250 }, (_, i) => i);
+dag("narrow", {}, () => void task("load", { expand: { n: list }, batch: 25 }, () => 1));
+dag("wide", {}, () => void task("load", { expand: { n: list } }, () => 1));
+`,
+  );
+  const message =
+    'dag "wide": task "load" is mapped one by one over a list of 250 items, and each is a try with a slot of its own; ' +
+    "when one takes less than some seconds, give several to an instance: batch: 10 would make 25";
+  const text = await validate();
+  expect([text.code, text.stdout]).toEqual([
+    0,
+    `dags/wide.ts:5  warning  ${message}  (fans_out_small)\n1 file, 2 DAGs: 0 errors, 1 warning\n`,
+  ]);
+  expect(await problems()).toEqual([["dags/wide.ts", 5, "fans_out_small"]]);
+  const { stdout } = await validate("--output", "annotations");
+  expect(stdout).toBe(`::warning file=dags/wide.ts,line=5,title=fans_out_small::${message}\n`);
+});

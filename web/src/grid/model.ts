@@ -9,7 +9,7 @@ export interface CellView {
   readonly endedAt: number | null;
   /** How many mapped instances, or tasks of a group, the cell stands for; 1 for a plain task. */
   readonly count: number;
-  /** Of mapped instances that want eyes: labels of the first four. */
+  /** Of mapped instances that want eyes: labels of up to four. */
   readonly labels?: readonly string[];
   /** Of a group: how many of its tasks are in which state, the loudest first. */
   readonly tally?: readonly (readonly [TaskState, number])[];
