@@ -37,7 +37,15 @@ export const weatherStations = dag(
 
     const readings = task(
       "read",
-      { label: "Readings", expand: { station: stations }, maxActivePerRun: 4, retries: 2, retryDelay: "1s" },
+      {
+        label: "Readings",
+        expand: { station: stations },
+        // People read read[Brocken] #0, where it would be read[0].
+        mapLabel: "{{ station.name }}",
+        maxActivePerRun: 4,
+        retries: 2,
+        retryDelay: "1s",
+      },
       ({ inputs, ds, tryNumber, mapIndex, log }): Reading => {
         const { name, isBusy, isDown } = inputs.station;
         log.info(`instance ${mapIndex} is ${name}`);
@@ -60,7 +68,12 @@ export const weatherStations = dag(
     // Each sheet is drawn and stored by itself: store[1] waits for draw[1] alone.
     const sheets = taskGroup(
       "sheets",
-      { label: "Sheets of five", expand: { some: readings }, batch: 5 },
+      {
+        label: "Sheets of five",
+        expand: { some: readings },
+        batch: 5,
+        mapLabel: "from {{ some[0].station }}",
+      },
       ({ some }) => {
         const drawn = task("draw", { inputs: { some }, triggerRule: "none_failed" }, ({ inputs }) =>
           inputs.some.map(({ station, celsius }) => `${station.padEnd(12)} ${celsius.toFixed(1)} °C`),

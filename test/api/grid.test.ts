@@ -49,15 +49,15 @@ test("rows are the current version's tasks, then those only older runs have", ()
 
 test("A7: instances of a mapped task stand beside, by their states, with how many they are", () => {
   const instances: GridCellRow[] = [
-    [1, "load", "failed", 3, 1, 9, 2],
-    [1, "load", "success", 1, 1, 5, 7],
+    [1, "load", "failed", 3, 1, 9, 2, ["rome", "oslo"]],
+    [1, "load", "success", 1, 1, 5, 7, null],
   ];
   const grid = layGrid([run(1), run(2)], current, [...cells, ...instances]);
   const code = (state: (typeof grid.states)[number]): number => grid.states.indexOf(state);
   expect(grid.mapped).toEqual([
     [
       [1, code("success"), 1, 1, 5, 7],
-      [1, code("failed"), 3, 1, 9, 2],
+      [1, code("failed"), 3, 1, 9, 2, "rome", "oslo"],
     ],
     [],
   ]);

@@ -42,6 +42,18 @@ describe("rows and bars of a run", () => {
     ).toEqual(["a[2]", "a[10]"]);
   });
 
+  test("A7: a labelled instance is a row by its label and index", () => {
+    const cells = [
+      cell("a", "success", { mapIndex: 0, mapLabel: "rome" }),
+      cell("a", "running", { mapIndex: 1 }),
+    ];
+    expect(
+      rowsOf(NESTED, cells, ["g"], "")
+        .slice(0, 2)
+        .map((row) => row.label),
+    ).toEqual(["a[rome] #0", "a[1]"]);
+  });
+
   test("a try waits, then runs; one under way has no end; one that never began has only its wait", () => {
     const done = cell("a", "success", { queuedAt: at(0), startedAt: at(2), endedAt: at(5) });
     expect(barsOfCell(done).map(({ part, from, to }) => [part, from, to])).toEqual([

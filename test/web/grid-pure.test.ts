@@ -107,7 +107,7 @@ describe("grid", () => {
       mapped: [
         [
           [0, state("success"), 1, 1, 5, 7],
-          [0, state("failed"), 3, 2, 9, 2],
+          [0, state("failed"), 3, 2, 9, 2, "rome", "oslo"],
         ],
       ],
     };
@@ -117,6 +117,7 @@ describe("grid", () => {
       startedAt: 1,
       endedAt: 9,
       count: 9,
+      labels: ["rome", "oslo"],
     });
   });
 
