@@ -147,35 +147,6 @@ describe("B11: the account book", () => {
     expect(await reason()).toBeNull();
   });
 
-  it("F16: why a try waited is kept with its span, when it has its slot and when it waits no more", async () => {
-    const run = await newRun();
-    await pool("spans", 1);
-    await advance(
-      db.pool,
-      [run],
-      [],
-      ["first", "second", "third"].map((id) => ask(run, id, "spans")),
-    );
-    await admissionPass(db.pool);
-    await db.pool.query(
-      "update app.lease set reason_since = reason_since - interval '5 seconds' where run = $1 and reason is not null",
-      [run],
-    );
-    await db.pool.query("delete from app.lease where run = $1 and task_id = 'first'", [run]);
-    await admissionPass(db.pool);
-    await db.pool.query("delete from app.lease where run = $1", [run]);
-    const { rows } = await db.pool.query(
-      "select task_id, reason, extract(epoch from until - since)::float8 as seconds from app.waited where run = $1 order by task_id",
-      [run],
-    );
-    expect(rows.map((row) => row.task_id)).toEqual(["second", "third"]);
-    for (const row of rows) {
-      expect(row.reason).not.toBe("");
-      expect(row.seconds).toBeGreaterThan(5);
-      expect(row.seconds).toBeLessThan(10);
-    }
-  });
-
   it("K48: a pool that does not exist is the reason shown", async () => {
     const run = await newRun();
     await advance(db.pool, [run], [], [ask(run, "x", "nowhere")]);

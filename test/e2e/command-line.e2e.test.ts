@@ -3,23 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { spawn } from "node:child_process";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { lines, printedBy, TROUBLE } from "../support/command-line.ts";
 import { ROOT, until } from "../support/product.ts";
 import { startWholeProduct, type WholeProduct } from "../support/whole-product.ts";
 
-const lines = (text: string): string[] => text.split("\n").filter((line) => line !== "");
-
-const TROUBLE = `import { dag, task, taskGroup } from "meridian";
-export const trouble = dag("trouble.one", { schedule: null, maxActiveRuns: 4, tags: ["odd"], owner: "anna" }, () => {
-  const fails = task("fails", { retries: 1, retryDelay: "1s" }, ({ log, try: number }) => {
-    log.info(\`line of try \${number} 💼\`);
-    throw new Error("it broke\\n\\u001b[31min two lines");
-  });
-  task("waits", { pool: "nowhere" }, ({ log }) => log.info("it runs"));
-  taskGroup("load", { label: "Load" }, () => {
-    task("never", { after: [fails] }, () => 1);
-  });
-});
-`;
 /** A date of its own, so that tests name their run. */
 const RUN = "2026-01-02T00-05-00Z";
 
@@ -36,26 +23,7 @@ afterAll(async () => await product.stop());
 
 const run = async (...args: string[]) => await product.meridian(args);
 
-/** What a command prints in JSON; nothing else may be on stdout. */
-async function json<T>(...args: string[]): Promise<T> {
-  const { code, stdout, stderr } = await run(...args, "--output", "json");
-  expect([args, code, stderr]).toEqual([args, 0, stderr]);
-  return JSON.parse(stdout) as T;
-}
-
-/** The rows of a table, cut at its columns. */
-async function table(...args: string[]): Promise<Record<string, string>[]> {
-  const { code, stdout, stderr } = await run(...args);
-  expect([args, code, stderr]).toEqual([args, 0, stderr]);
-  expect(stdout, "no colour where nobody looks").not.toContain("\u001B");
-  const [head = "", ...rows] = lines(stdout);
-  const starts = [...head.matchAll(/\S+/g)].map((match) => [match[0], match.index] as const);
-  return rows.map((row) =>
-    Object.fromEntries(
-      starts.map(([name, at], i) => [name, row.slice(at, starts[i + 1]?.[1]).trim()] as const),
-    ),
-  );
-}
+const { json, table } = printedBy(run);
 
 // A command is a process of its own: beside other tests each may take seconds.
 describe("F6: the command line beside the running product", { timeout: 180_000 }, () => {
