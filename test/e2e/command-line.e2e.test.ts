@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { spawn } from "node:child_process";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { lines, printedBy, TROUBLE } from "../support/command-line.ts";
+import { BROKEN, lines, printedBy, TROUBLE } from "../support/command-line.ts";
 import { ROOT, until } from "../support/product.ts";
 import { startWholeProduct, type WholeProduct } from "../support/whole-product.ts";
 
@@ -14,10 +14,7 @@ let product: WholeProduct;
 beforeAll(async () => {
   product = await startWholeProduct();
   product.write("trouble.ts", TROUBLE);
-  product.write(
-    "broken.ts",
-    'import { dag } from "meridian";\nthrow new Error("it is broken");\ndag("broken", {}, () => {});\n',
-  );
+  product.write("broken.ts", BROKEN);
 }, 180_000);
 afterAll(async () => await product.stop());
 

@@ -16,6 +16,12 @@ export const trouble = dag("trouble.one", { schedule: null, maxActiveRuns: 4, ta
 });
 `;
 
+/** A file that does not load. */
+export const BROKEN = `import { dag } from "meridian";
+throw new Error("it is broken");
+dag("broken", {}, () => {});
+`;
+
 export const lines = (text: string): string[] => text.split("\n").filter((line) => line !== "");
 
 type Run = (...args: string[]) => ReturnType<WholeProduct["meridian"]>;
