@@ -7,6 +7,18 @@ import type { Limit } from "./local-try.ts";
 import type { Begun, Deadlines, WaitHost } from "./local-wait-types.ts";
 import { givenTo, notGiven, WITHOUT_BODY } from "./local-without-body.ts";
 
+/** Real time: a local run is not the place to wait for what does not come. */
+const PATIENCE_MS = 60_000;
+
+const givenUp = ({ name }: Begun): WaitEnd => ({
+  kind: "failed",
+  error: {
+    code: "not_there",
+    message: `sensor "${name}" has said no for a minute, and a local run asks no longer: make there what it looks for, or test what comes after it with runTask()`,
+    retryable: false,
+  },
+});
+
 export class LocalWaits {
   readonly #host: WaitHost;
   readonly #open = new Map<string, AbortController>();
@@ -33,13 +45,15 @@ export class LocalWaits {
   async #poke(begun: Begun, everyMs: number): Promise<void> {
     const host = this.#host;
     const { signal } = this.#opened(begun);
-    host.log(begun, `not yet: it is asked again every ${everyMs} ms, in a local run mostly sooner`);
+    host.log(begun, `not yet: it is asked again, at most a second later, and given up after a minute`);
+    const began = performance.now();
     for (;;) {
       const limit = limitOf(host.graph.tasks[begun.task]!, begun, host.clock());
       await host.sleep(Math.max(0, Math.min(everyMs, limit?.ms ?? Infinity)));
       if (signal.aborted) return;
       const left = limitOf(host.graph.tasks[begun.task]!, begun, host.clock());
       if (left !== null && left.ms <= 0) return host.ended(begun, endBy(left), undefined);
+      if (performance.now() - began > PATIENCE_MS) return host.ended(begun, givenUp(begun), undefined);
       const running = host.check(begun, left);
       const stop = (): void => running.stop("the local run was cancelled");
       signal.addEventListener("abort", stop, { once: true });

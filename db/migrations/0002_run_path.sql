@@ -38,8 +38,9 @@ begin
         ended_at = case when c.try = excluded.try and excluded.ended_at is not null then coalesce(c.ended_at, excluded.ended_at)
                         else excluded.ended_at end,
         -- It is to run again: nothing of it has happened yet.
-        queued_at = case when excluded.state <> 'none' then c.queued_at end,
-        started_at = case when excluded.state <> 'none' then c.started_at end,
+        -- Nor of another try than the one it was at.
+        queued_at = case when excluded.state <> 'none' and excluded.try = c.try then c.queued_at end,
+        started_at = case when excluded.state <> 'none' and excluded.try = c.try then c.started_at end,
         -- Its item may be another one then.
         label = case when excluded.state <> 'none' then c.label end
     where excluded.seq > c.seq;

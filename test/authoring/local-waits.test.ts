@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { dag, fail, sensor, skip, task, waitFor, waitForRun, waitUntil } from "../../authoring/index.ts";
 import type { Dag } from "../../authoring/index.ts";
@@ -57,8 +57,21 @@ describe("A6: sensors in a local run", () => {
     expect(times.map((at) => (at - times[0]!) / 1000)).toEqual([0, 120, 240]);
     expect(states).toEqual(["queued", "running", "deferred", "success"]);
     expect(run.tasks["later"]?.log.map(({ text }) => text)).toEqual([
-      "not yet: it is asked again every 120000 ms, in a local run mostly sooner",
+      "not yet: it is asked again, at most a second later, and given up after a minute",
     ]);
+  });
+
+  test("regression A6: one that says no for a minute of real time is given up, and says what to do", async () => {
+    let real = 0;
+    const now = vi.spyOn(performance, "now").mockImplementation(() => (real += 10_000));
+    const made = inDag(() => {
+      const never = sensor("never", { timeout: null, retries: 3 }, () => false);
+      task("after", { after: [never] }, () => 1);
+    });
+    const run = await runDag(made, { sleep: noSleep }).finally(() => now.mockRestore());
+    expect(statesOf(run)).toEqual({ run: "failed", never: "failed", after: "upstream_failed" });
+    expect(run.tasks["never"]).toMatchObject({ tries: 1, error: { code: "not_there" } });
+    expect(run.tasks["never"]?.error?.message).toMatch(/has said no for a minute.*runTask\(\)/);
   });
 
   test("A6: a deferred one holds no slot", async () => {

@@ -292,6 +292,9 @@ describe("A6: waits on real servers", () => {
     expect([ended.state, ended.outputs["approval"]]).toEqual(["success", "second"]);
     const { tries } = await product.run("wait_clear", runId);
     expect(tries.map((one) => one.state)).toEqual(["cancelled", "success"]);
+    // regression: the cell has the times of its latest try.
+    const { rows: cells } = await product.pool.query("select started_at from app.cell where run = $1", [run]);
+    expect(cells[0].started_at).toEqual(tries[1]!.started_at);
   });
 
   it("A6: a run that is ended waits for nothing more, and a check under way hears of it within a second", async () => {
