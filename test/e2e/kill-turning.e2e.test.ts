@@ -4,7 +4,7 @@ import { dagFile, Runs } from "../support/named-runs.ts";
 import { startProcess, type Started } from "../support/processes.ts";
 import { startProduct, until, type Product } from "../support/product.ts";
 
-const KILLS = process.env["MERIDIAN_TEST_FULL"] === "1" ? 12 : 3;
+const KILLS = process.env["MERIDIAN_TEST_FULL"] === "1" ? 12 : 1;
 
 let product: Product;
 let runs: Runs;
