@@ -146,6 +146,21 @@ export class WaitsRig {
         throw error;
       },
     });
+    await this.#untilTold();
+  }
+
+  /** What another teller has just taken is told by that one, in a moment. */
+  async #untilTold(): Promise<void> {
+    const { rows } = await this.database.pool.query<{ task_id: string }>(
+      `select distinct task_id from app.wait
+       where run = $1 and ended_at is not null and begun_at is not null and not known and ended_as <> 'cancelled'`,
+      [this.run],
+    );
+    for (const until = Date.now() + 5_000; Date.now() < until;) {
+      const told = new Set(this.toldTasks());
+      if (rows.every(({ task_id }) => told.has(task_id))) return;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
   }
 }
 
