@@ -165,11 +165,18 @@ export async function takeUntoldWaits(db: Db, limit: number, holdMs: number): Pr
   return rows;
 }
 
+/** The waits of `$1`, locked in one order: several tellers may have some of the same. */
+const IN_ORDER = `
+  select w.run, w.task_id, w.map_index, w.try, w.wait from app.wait w
+  join jsonb_to_recordset($1) as k(run bigint, task_id text, map_index integer, try integer, wait integer)
+    using (run, task_id, map_index, try, wait)
+  order by w.run, w.task_id, w.map_index, w.try, w.wait for update of w`;
+
 /** The runs were told: again after `againMs`, unless they say that they know. */
 export async function waitsTold(db: Db, keys: readonly WaitKey[], againMs: number): Promise<void> {
   await db.query(
     `update app.wait w set tell_after = app.now() + make_interval(secs => $2::double precision / 1000)
-     from jsonb_to_recordset($1) as x(run bigint, task_id text, map_index integer, try integer, wait integer)
+     from (${IN_ORDER}) x
      where w.run = x.run and w.task_id = x.task_id and w.map_index = x.map_index and w.try = x.try and w.wait = x.wait`,
     [JSON.stringify(keys), againMs],
   );
@@ -179,7 +186,7 @@ export async function waitsTold(db: Db, keys: readonly WaitKey[], againMs: numbe
 export async function waitsKnown(db: Db, keys: readonly WaitKey[]): Promise<void> {
   await db.query(
     `update app.wait w set known = true
-     from jsonb_to_recordset($1) as x(run bigint, task_id text, map_index integer, try integer, wait integer)
+     from (${IN_ORDER}) x
      where w.run = x.run and w.task_id = x.task_id and w.map_index = x.map_index and w.try = x.try and w.wait = x.wait`,
     [JSON.stringify(keys)],
   );

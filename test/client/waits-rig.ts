@@ -138,7 +138,13 @@ export class WaitsRig {
   /** What no process has told yet, as the outbox of any other one finds it when its turn has come. */
   async tellTheRest(): Promise<void> {
     const { pool } = this.database;
-    await pool.query("update app.wait set tell_after = app.now() where run = $1 and not known", [this.run]);
+    await pool.query(
+      `update app.wait w set tell_after = app.now()
+       from (select * from app.wait where run = $1 and not known
+             order by run, task_id, map_index, try, wait for update) x
+       where w.run = x.run and w.task_id = x.task_id and w.map_index = x.map_index and w.try = x.try and w.wait = x.wait`,
+      [this.run],
+    );
     await tellWaits({
       pool,
       temporal: this.#temporal,
