@@ -1,6 +1,6 @@
 /** Until when a try may go on (P6). */
 import type { BodyOutcome } from "../core/body.ts";
-import { after } from "../core/waits.ts";
+import { after, LATE } from "../core/waits.ts";
 import { WAIT_TIMEOUT } from "../core/waking.ts";
 import type { RunTaskInput } from "./types.ts";
 
@@ -23,13 +23,17 @@ export function boundsOf(
   const at = Date.now();
   const begun = executionTimeoutMs === null ? null : after(at, executionTimeoutMs);
   const tryBy = begunBy === undefined ? begun : begunBy;
-  const by = Math.min(tryBy ?? Infinity, waitBy ?? Infinity);
-  return { limitMs: by === Infinity ? null : Math.max(1, by - at), tryBy };
+  return { limitMs: leftMs(at, tryBy, waitBy), tryBy };
+}
+
+/** From `at` until the first of these instants, at least 1; null: there is none. */
+export function leftMs(at: number, ...instants: readonly (number | null | undefined)[]): number | null {
+  const by = Math.min(...instants.map((one) => one ?? Infinity));
+  return by === Infinity ? null : Math.max(1, by - at);
 }
 
 /** A check of a sensor that was ended by the sensor's own time-out. */
 export function byItsWait(outcome: BodyOutcome, waitBy: number | undefined): BodyOutcome {
   if (outcome.kind !== "timed_out" || waitBy === undefined || Date.now() < waitBy) return outcome;
-  const message = "what it waits for did not come within its timeout";
-  return { kind: "timed_out", error: { code: WAIT_TIMEOUT, message, retryable: false } };
+  return { kind: "timed_out", error: { code: WAIT_TIMEOUT, message: LATE, retryable: false } };
 }

@@ -5,13 +5,12 @@ import { after, LONGEST_MS, type Deferral } from "../core/waits.ts";
 import type { Db } from "../db/connection.ts";
 import type { TryKey } from "../db/runs.ts";
 import { beginWaits, endedBefore, eventTries, resumedBy, type NewWait } from "../db/waits.ts";
-import type { Versions } from "../db/versions.ts";
+import type { LoadedVersion } from "../db/versions.ts";
 import type { WaitAddresses } from "../platform/wait-address.ts";
 import type { RunTaskInput } from "./types.ts";
 
 export interface DeferringDeps {
   readonly pool: Db;
-  readonly versions: Versions;
   readonly addresses: WaitAddresses;
   /** Waits have ended whose runs are to be told. */
   readonly wantTelling: () => void;
@@ -22,7 +21,8 @@ const nextWait = ({ resumed, try: number }: RunTaskInput): number =>
   resumed?.try === number ? resumed.wait + 1 : 1;
 
 export async function beginWait(
-  { pool, versions, wantTelling }: DeferringDeps,
+  { pool, wantTelling }: DeferringDeps,
+  version: LoadedVersion,
   key: TryKey,
   input: RunTaskInput,
   deferral: Deferral,
@@ -35,7 +35,7 @@ export async function beginWait(
   };
   const wait: NewWait =
     deferral.on === "poke"
-      ? await sensorWait(versions, base, input, waitBy)
+      ? sensorWait(version, base, input, waitBy)
       : { ...base, ...ownOf(deferral), resumes: true, spec: {}, state_text: jsonOf(deferral.state) };
   if (await beginWaits(pool, [wait])) wantTelling();
 }
@@ -50,13 +50,12 @@ function ownOf(deferral: Exclude<Deferral, { on: "poke" }>): Own {
   };
 }
 
-async function sensorWait(
-  versions: Versions,
+function sensorWait(
+  { waits, plan }: LoadedVersion,
   base: Omit<NewWait, "kind" | "resumes" | "spec">,
   input: RunTaskInput,
   waitBy: number | undefined,
-): Promise<NewWait> {
-  const { waits, plan } = await versions.load(input.info.version);
+): NewWait {
   const sensor = waits.get(input.taskId);
   if (sensor?.kind !== "sensor")
     throw new Terminal("no_sensor", `task "${input.taskId}" of this version is no sensor`);
@@ -73,25 +72,23 @@ async function sensorWait(
 }
 
 /** When a sensor's time-out is over, epoch ms: it counts from its first check. Undefined: never. */
-export async function waitByOf(
-  { versions }: DeferringDeps,
-  { info, taskId, waitBy }: RunTaskInput,
-): Promise<number | undefined> {
+export function waitByOf({ waits }: LoadedVersion, { taskId, waitBy }: RunTaskInput): number | undefined {
   if (waitBy !== undefined) return waitBy;
-  const wait = (await versions.load(info.version)).waits.get(taskId);
+  const wait = waits.get(taskId);
   return wait?.kind === "sensor" && wait.timeoutMs !== null ? after(Date.now(), wait.timeoutMs) : undefined;
 }
 
 /** What a body is told beside the run's facts: what ended its wait, and where waits are ended. */
 export async function resumedWith(
   deps: DeferringDeps,
+  version: LoadedVersion,
   key: TryKey,
   input: RunTaskInput,
 ): Promise<{
   readonly context: Pick<BodyContext, "resumed" | "waitUrls">;
   readonly begunBy?: number | null;
 }> {
-  const waitUrls = await urlsOf(deps, key, input);
+  const waitUrls = await urlsOf(deps, version, key, input);
   if (input.resumed === undefined && input.afterLost !== true) return { context: { waitUrls } };
   const row =
     input.resumed === undefined
@@ -107,13 +104,13 @@ export async function resumedWith(
 
 /** Its own, should it wait, and those of the DAG's waits that are ended from outside. */
 async function urlsOf(
-  { pool, versions, addresses }: DeferringDeps,
+  { pool, addresses }: DeferringDeps,
+  { waits, plan }: LoadedVersion,
   key: TryKey,
   input: RunTaskInput,
 ): Promise<Readonly<Record<string, string>>> {
   const { taskId, mapIndex, try: number, info } = input;
   const own = addresses.urlOf({ run: info.run, taskId, mapIndex, try: number, wait: nextWait(input) });
-  const { waits, plan } = await versions.load(info.version);
   const map = plan.tasks[plan.positions.get(taskId)!]?.map;
   const events = [...waits].flatMap(([id, { kind }]) => {
     const around = plan.tasks[plan.positions.get(id)!]?.map;

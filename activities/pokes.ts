@@ -1,7 +1,8 @@
 /** Checks of sensors that wait: beside their runs, without a slot, an activity or a line of history. */
 import { Batcher } from "../core/batcher.ts";
 import type { BodyOutcome } from "../core/body.ts";
-import { runInfoOf, type OpeningSettings } from "../client/opening.ts";
+import { factsOf, runInfoOf, type OpeningSettings } from "../client/opening.ts";
+import { tryName } from "../db/runs.ts";
 import { storeOutput } from "../db/tries.ts";
 import {
   claimPokes,
@@ -16,7 +17,7 @@ import {
 import { runBody } from "./body-run.ts";
 import { closingLine, contextOf, isLarge, logKeyOf, type TaskActivitiesDeps } from "./run-task.ts";
 import { outputOf } from "./rows.ts";
-import { byItsWait } from "./bounds.ts";
+import { byItsWait, leftMs } from "./bounds.ts";
 import { assemble } from "./try-inputs.ts";
 
 export interface PokesDeps extends TaskActivitiesDeps, OpeningSettings {
@@ -117,7 +118,7 @@ export class Pokes {
   async #check(row: PokeRow, signal: AbortSignal): Promise<void> {
     const { versions, logs, pool } = this.#deps;
     const version = await versions.load(row.version);
-    const info = runInfoOf(factsOf(row), version, this.#deps);
+    const info = runInfoOf(factsOf(row.run, row, row.version), version, this.#deps);
     const task = version.plan.tasks[version.plan.positions.get(row.task_id)!]!;
     const name = { taskId: row.task_id, mapIndex: row.map_index, try: row.try, maxTries: task.retries + 1 };
     const refs = row.spec.refs ?? {};
@@ -127,7 +128,6 @@ export class Pokes {
       stored,
     }));
     const expiresAt = row.expires_at?.getTime();
-    const by = Math.min(expiresAt ?? Infinity, row.try_expires_at?.getTime() ?? Infinity);
     const logKey = logKeyOf(info, name);
     let logged = false;
     const ended = await runBody(
@@ -139,7 +139,7 @@ export class Pokes {
         inputs: assemble(refs, parts),
         refs,
         ...(row.spec.asked !== undefined && { asked: row.spec.asked }),
-        executionTimeoutMs: by === Infinity ? null : Math.max(1, by - Date.now()),
+        executionTimeoutMs: leftMs(Date.now(), expiresAt, row.try_expires_at?.getTime()),
         isolation: task.isolation,
       },
       signal,
@@ -203,17 +203,4 @@ const keyOf = ({ run, task_id, map_index, try: number, wait }: WaitKey): WaitKey
   wait,
 });
 
-const nameOf = ({ run, task_id, map_index, try: number, wait }: WaitKey): string =>
-  `${run} ${task_id} ${map_index} ${number} ${wait}`;
-
-const factsOf = (row: PokeRow) => ({
-  dagId: row.dag_id,
-  runId: row.run_id,
-  run: row.run,
-  runType: row.run_type,
-  logicalAt: row.logical_at.getTime(),
-  startAt: row.start_at.getTime(),
-  endAt: row.end_at.getTime(),
-  version: row.version,
-  conf: row.conf,
-});
+const nameOf = (key: WaitKey): string => `${tryName(key)} ${key.wait}`;

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
-import { runInfoOf, type OpeningSettings, type RunFacts } from "../client/opening.ts";
+import { factsOf, runInfoOf, type OpeningSettings } from "../client/opening.ts";
+import { grantOf } from "../client/teller.ts";
 import { Terminal } from "../core/errors.ts";
 import { RUN_DONE } from "../core/states.ts";
-import { advance, type GrantRow, type RecordRow, type RequestRow } from "../db/pools/advance.ts";
+import { advance, type RecordRow, type RequestRow } from "../db/pools/advance.ts";
 import { pauseFailing } from "../db/dag-rows.ts";
 import {
   closeRuns,
@@ -13,7 +14,6 @@ import {
   runsStarted,
   stopTries,
   type CloseRun,
-  type RunFactsRow,
 } from "../db/runs.ts";
 import { Batcher } from "../core/batcher.ts";
 import type { NewWait } from "../db/waits.ts";
@@ -52,14 +52,6 @@ interface Advance {
   readonly requests: readonly RequestRow[];
   readonly waits: readonly NewWait[];
 }
-
-/** As a run knows it. */
-const grantOf = ({ task_id, map_index, try: number, wait }: GrantRow): Grant => ({
-  taskId: task_id,
-  mapIndex: map_index,
-  try: number,
-  ...(wait > 0 && { wait }),
-});
 
 /** A call that Temporal gave up and its repeat may lie in one batch. */
 const runOf = (item: { readonly run: number }): number => item.run;
@@ -178,18 +170,6 @@ export function createRunActivities(deps: RunActivitiesDeps): RunActivities {
     },
   };
 }
-
-const factsOf = (run: number, row: RunFactsRow, version: number): RunFacts => ({
-  dagId: row.dag_id,
-  runId: row.run_id,
-  run,
-  runType: row.run_type,
-  logicalAt: row.logical_at.getTime(),
-  startAt: row.start_at.getTime(),
-  endAt: row.end_at.getTime(),
-  version,
-  conf: row.conf,
-});
 
 async function waitsOf(
   { versions, confs }: RunActivitiesDeps,

@@ -1,7 +1,7 @@
 import { Context } from "@temporalio/activity";
 import type pg from "pg";
 import type { BodyContext, BodyOutcome, LogLine } from "../core/body.ts";
-import { storeOutput, type NextRow } from "../db/tries.ts";
+import { storeOutput } from "../db/tries.ts";
 import type { LogKey, LogStore } from "../platform/logs/store.ts";
 import { runBody } from "./body-run.ts";
 import { boundsOf, byItsWait } from "./bounds.ts";
@@ -14,13 +14,14 @@ import { untilThere } from "./patience.ts";
 import { errorOf, outputOf } from "./rows.ts";
 import type { Runner } from "./runner/types.ts";
 import { assemble, isRead } from "./try-inputs.ts";
+import type { Versions } from "../db/versions.ts";
 import type { TryRecords } from "./try-records.ts";
 import type { Stops } from "./stops.ts";
 import type { RunInfo, RunTaskInput, TaskActivities, TaskResult } from "./types.ts";
-import type { Versions } from "../db/versions.ts";
 
 export interface TaskActivitiesDeps extends DeferringDeps {
   readonly pool: pg.Pool;
+  readonly versions: Versions;
   readonly confs: Confs;
   readonly records: TryRecords;
   readonly runner: Runner;
@@ -62,9 +63,9 @@ export function createTaskActivities(deps: TaskActivitiesDeps): TaskActivities {
         const there = async <T>(call: () => Promise<T>): Promise<T> =>
           await untilThere(cancellationSignal, call);
         const conf = input.info.conf ?? (await there(async () => await deps.confs.of(input.info.run)));
-        const { context, begunBy } = await there(async () => await resumedWith(deps, key, input));
-        const { labels } = await there(async () => await deps.versions.load(input.info.version));
-        const waitBy = await there(async () => await waitByOf(deps, input));
+        const version = await there(async () => await deps.versions.load(input.info.version));
+        const { context, begunBy } = await there(async () => await resumedWith(deps, version, key, input));
+        const waitBy = waitByOf(version, input);
         const bounds = boundsOf(input, waitBy, begunBy);
         const ended = await runBody(
           deps,
@@ -77,7 +78,7 @@ export function createTaskActivities(deps: TaskActivitiesDeps): TaskActivities {
             ...(input.asked !== undefined && { asked: input.asked }),
             executionTimeoutMs: bounds.limitMs,
             isolation: input.isolation,
-            ...labelling(deps.records, key, labels.get(input.taskId)),
+            ...labelling(deps.records, key, version.labels.get(input.taskId)),
           },
           cancellationSignal,
           (line) => {
@@ -97,9 +98,11 @@ export function createTaskActivities(deps: TaskActivitiesDeps): TaskActivities {
         }
         if (outcome.kind === "deferred") {
           await started;
-          await there(async () => await beginWait(deps, key, input, outcome.deferral, { ...bounds, waitBy }));
+          await there(
+            async () => await beginWait(deps, version, key, input, outcome.deferral, { ...bounds, waitBy }),
+          );
         }
-        const next = outcome.kind === "success" ? await nextOf(deps.versions, input) : [];
+        const next = outcome.kind === "success" ? nextTasks(version, key.run, input.taskId) : [];
         const row = {
           ...key,
           state: outcome.kind,
@@ -117,12 +120,6 @@ export function createTaskActivities(deps: TaskActivitiesDeps): TaskActivities {
       }
     },
   };
-}
-
-/** Whoever cannot look it up leaves it to the run, which asks by itself. */
-async function nextOf(versions: Versions, input: RunTaskInput): Promise<NextRow[]> {
-  const version = await versions.load(input.info.version).catch(() => null);
-  return version === null ? [] : nextTasks(version, input.info.run, input.taskId);
 }
 
 const now = (): string => new Date().toISOString();

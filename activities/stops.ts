@@ -1,12 +1,9 @@
 /** Tries of this worker that are asked to stop by hand: looked for in the database while any runs. */
 import type pg from "pg";
-import { forgetStops, stopsOf, type TryKey } from "../db/runs.ts";
+import { forgetStops, stopsOf, tryName, type TryKey } from "../db/runs.ts";
 
 /** A body hears of it within a second. */
 const LOOK_MS = 500;
-
-const nameOf = ({ run, task_id, map_index, try: number }: TryKey): string =>
-  `${run} ${task_id} ${map_index} ${number}`;
 
 export class Stops {
   readonly #pool: pg.Pool;
@@ -22,7 +19,7 @@ export class Stops {
   /** The signal of a try that begins, aborted by `signal` or by hand. `end` when it has ended. */
   watch(key: TryKey, signal: AbortSignal): { readonly signal: AbortSignal; readonly end: () => void } {
     const stop = new AbortController();
-    const name = nameOf(key);
+    const name = tryName(key);
     this.#running.set(name, { key, stop });
     if (!this.#isLooking) this.#lookLater();
     const end = (): void => {
@@ -41,7 +38,7 @@ export class Stops {
     try {
       const runs = new Set([...this.#running.values()].map(({ key }) => key.run));
       for (const key of runs.size === 0 ? [] : await stopsOf(this.#pool, [...runs]))
-        this.#running.get(nameOf(key))?.stop.abort(new Error("stopped by hand"));
+        this.#running.get(tryName(key))?.stop.abort(new Error("stopped by hand"));
     } catch (error) {
       this.#onError(error as Error);
     }

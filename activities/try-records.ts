@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import { isRefusal } from "../core/batcher.ts";
+import { groupBy } from "../core/group-by.ts";
+import { tryName } from "../db/runs.ts";
 import { recordTries, type EndedRow, type LabelRow, type NextRow, type StartedRow } from "../db/tries.ts";
-import { assemble, isRead, type InputPart, type TryInputs } from "./try-inputs.ts";
+import { assemble, isRead, type TryInputs } from "./try-inputs.ts";
 
 type Item = { readonly reject: (error: Error) => void } & (
   | { kind: "started"; row: StartedRow; resolve: (inputs: TryInputs) => void }
@@ -133,39 +135,17 @@ export class TryRecords {
       }
     }
     const recorded = await recordTries(this.#pool, started, ended, next, labels);
-    const parts = new Map<string, InputPart[]>();
-    for (const row of recorded.inputs) {
-      const key = keyOf(row);
-      const own = parts.get(key);
-      if (own === undefined) parts.set(key, [row]);
-      else own.push(row);
-    }
-    const grants = groupByRun(recorded.grants);
+    const parts = groupBy(recorded.inputs, tryName);
+    const grants = groupBy(recorded.grants, ({ run }) => run);
     for (const item of batch) {
       if (item.kind === "started") {
-        item.resolve(assemble(item.row.inputs, parts.get(keyOf(item.row)) ?? []));
+        item.resolve(assemble(item.row.inputs, parts.get(tryName(item.row)) ?? []));
       } else if (item.kind === "ended") {
         // The first of a run's ends carries the grants of all; the run keeps those it does not need yet.
-        item.resolve(grants.get(item.row.run) ?? []);
+        item.resolve((grants.get(item.row.run) ?? []).map(({ task_id }) => task_id));
         grants.delete(item.row.run);
       }
     }
     if (recorded.waiting) this.#onFreed();
   }
-}
-
-function groupByRun(
-  rows: readonly { readonly run: number; readonly task_id: string }[],
-): Map<number, string[]> {
-  const byRun = new Map<number, string[]>();
-  for (const { run, task_id } of rows) {
-    const own = byRun.get(run);
-    if (own === undefined) byRun.set(run, [task_id]);
-    else own.push(task_id);
-  }
-  return byRun;
-}
-
-function keyOf(row: { run: number; task_id: string; map_index: number; try: number }): string {
-  return `${row.run} ${row.task_id} ${row.map_index} ${row.try}`;
 }

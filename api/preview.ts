@@ -4,7 +4,7 @@ import { Conflict, NotFound } from "../core/errors.ts";
 import type { SerialGraph } from "../core/graph.ts";
 import { unpack } from "../core/packed.ts";
 import { planOf, type RunPlan } from "../core/plan.ts";
-import type { At, RunProgress } from "../core/progress.ts";
+import { cellAt, type At, type RunProgress } from "../core/progress.ts";
 import { remap } from "../core/remap.ts";
 import { RUN_OPEN, unknownText } from "../core/run-command.ts";
 import { select, stateOf, type Selection } from "../core/selection.ts";
@@ -64,10 +64,9 @@ function chosen(plan: RunPlan, progress: RunProgress, { run_id }: RunDetailRow, 
   return found.cells.filter((at) => stateOf(progress, at) !== "none").map((at) => cellOf(plan, progress, at));
 }
 
-function cellOf(plan: RunPlan, progress: RunProgress, { task, index }: At): Cells[number] {
-  const { own, instances } = progress.tasks[task]!;
-  const { state, try: number } = index < 0 ? own : instances![index]!;
-  return { taskId: plan.tasks[task]!.id, mapIndex: index, state, try: number, change: null };
+function cellOf(plan: RunPlan, progress: RunProgress, at: At): Cells[number] {
+  const { state, try: number } = cellAt(progress, at);
+  return { taskId: plan.tasks[at.task]!.id, mapIndex: at.index, state, try: number, change: null };
 }
 
 const done = ({ dag_id, run_id }: RunDetailRow, cells: Cells, removed: Cells): CommandDone => ({

@@ -4,11 +4,10 @@ import type { Interval } from "../core/calendar/plan.ts";
 import { Terminal } from "../core/errors.ts";
 import type { SerialGraph } from "../core/graph.ts";
 import { askedOf, planOf, type RunPlan } from "../core/plan.ts";
-import { newProgress } from "../core/progress.ts";
+import { cellAt, newProgress } from "../core/progress.ts";
 import { step } from "../core/run.ts";
 import type { At, AtTry, Effect, RecordEffect, RunEvent, RunProgress } from "../core/progress.ts";
 import type { RunState, TaskState } from "../core/states.ts";
-import type { RunCell } from "../core/cells.ts";
 import type { Deferral } from "../core/waits.ts";
 import { clockOf, withClock, type Clock } from "./local-clock.ts";
 import {
@@ -210,7 +209,7 @@ class Local {
   #start(at: At, number: number): void {
     const { executionTimeoutMs } = this.#graph.tasks[at.task]!;
     const name = this.#nameOf(at);
-    const { resume, waitBy = null } = this.#runCell(at);
+    const { resume, waitBy = null } = cellAt(this.#progress, at);
     const now = this.#now();
     const whole = executionTimeoutMs === null ? null : now + executionTimeoutMs;
     const tryBy = resume === undefined ? whole : (this.#tryBy.get(name) ?? null);
@@ -278,7 +277,7 @@ class Local {
 
   #wait(at: AtTry, deferral: Deferral | null): void {
     const name = this.#nameOf(at);
-    const { waits = 1, waitBy = null } = this.#runCell(at);
+    const { waits = 1, waitBy = null } = cellAt(this.#progress, at);
     const tryBy = deferral === null ? null : (this.#tryBy.get(name) ?? null);
     this.#cell(at).tries = at.try;
     if (deferral === null) this.#label(at, null);
@@ -311,11 +310,6 @@ class Local {
 
   #now(): number {
     return Math.floor(this.clock());
-  }
-
-  #runCell({ task, index }: At): RunCell {
-    const { own, instances } = this.#progress.tasks[task]!;
-    return index < 0 ? own : instances![index]!;
   }
 
   #nameOf({ task, index }: At): string {

@@ -1,6 +1,6 @@
 import { dsOf, isoOf } from "../core/calendar/dates.ts";
 import type { RunType } from "../core/states.ts";
-import type { CreatedRun, FirstRow, NewRun } from "../db/runs.ts";
+import type { CreatedRun, FirstRow, NewRun, RunFactsRow } from "../db/runs.ts";
 import type { LoadedVersion } from "../db/versions.ts";
 import type { OpenedAtStart } from "../workflows/messages.ts";
 
@@ -25,6 +25,19 @@ export interface RunFacts {
   readonly version: number;
   readonly conf: Readonly<Record<string, unknown>>;
 }
+
+/** From a run's row, with the version it goes by. */
+export const factsOf = (run: number, row: RunFactsRow, version: number): RunFacts => ({
+  dagId: row.dag_id,
+  runId: row.run_id,
+  run,
+  runType: row.run_type,
+  logicalAt: row.logical_at.getTime(),
+  startAt: row.start_at.getTime(),
+  endAt: row.end_at.getTime(),
+  version,
+  conf: row.conf,
+});
 
 /** It goes into the input of each try, and a workflow's turn may start hundreds of them within Temporal's 4 MB. */
 const CONF_BYTES = 1024;

@@ -59,7 +59,8 @@ export class RunStarter {
   readonly versions: Versions;
   readonly #deps: StarterDeps;
   readonly #marks: Batcher<number, undefined>;
-  #telling: "no" | "yes" | "again" = "no";
+  /** Who asks while runs are being told is told of with the next. */
+  readonly #telling: Batcher<null, undefined>;
 
   constructor(deps: StarterDeps) {
     this.#deps = deps;
@@ -73,6 +74,11 @@ export class RunStarter {
       (run) => run,
       async () => await new Promise((resolve) => setTimeout(resolve, MARK_REST_MS)),
     );
+    const { pool, temporal } = deps;
+    this.#telling = new Batcher(async (asked) => {
+      await tellWaits({ pool, temporal, onError: (error) => this.#untold(error) });
+      return asked.map(() => undefined);
+    }, Infinity);
   }
 
   /** What starts a run that was just made: with its first step taken, where its making did that. */
@@ -131,24 +137,11 @@ export class RunStarter {
 
   /** Tells runs of waits that have ended, behind the caller's back: what fails is told by a worker's outbox. */
   tellWaits(): void {
-    const isTelling = this.#telling !== "no";
-    this.#telling = isTelling ? "again" : "yes";
-    if (!isTelling) void this.#tell();
+    this.#telling.add(null).catch((error: unknown) => this.#untold(error as Error));
   }
 
-  async #tell(): Promise<void> {
-    const { pool, temporal, onError } = this.#deps;
-    const failed = (error: Error): void =>
-      onError(error, "telling a run of its waits failed; it will be tried again");
-    do {
-      this.#telling = "yes";
-      await tellWaits({ pool, temporal, onError: failed }).catch((error: unknown) => failed(error as Error));
-    } while (this.#hasMore());
-    this.#telling = "no";
-  }
-
-  #hasMore(): boolean {
-    return this.#telling === "again";
+  #untold(error: Error): void {
+    this.#deps.onError(error, "telling a run of its waits failed; it will be tried again");
   }
 
   async #start(run: RunToStart): Promise<void> {

@@ -3,6 +3,7 @@ import { workflowIdOf } from "../core/ids.ts";
 import { groupBy } from "../core/group-by.ts";
 import { inParallel } from "../core/in-parallel.ts";
 import type { Pool } from "../db/connection.ts";
+import type { GrantRow } from "../db/pools/advance.ts";
 import { markTold, takeUntold, type UntoldGrant } from "../db/pools/outbox.ts";
 import { grantsSignal, type GrantMessage } from "../workflows/messages.ts";
 import type { RunStarter } from "./starter.ts";
@@ -38,23 +39,22 @@ export async function tellGrants(deps: TellerDeps): Promise<number> {
   return told.length;
 }
 
+/** As a run knows it. */
+export const grantOf = ({ task_id, map_index, try: number, wait }: GrantRow): GrantMessage => ({
+  taskId: task_id,
+  mapIndex: map_index,
+  try: number,
+  ...(wait > 0 && { wait }),
+});
+
 /** False: Temporal does not have the run. Over, its leases went with its end; not started yet, it is told after the hold. */
 async function tellRun(deps: TellerDeps, group: readonly UntoldGrant[]): Promise<boolean> {
   const { dag_id: dagId, run_id: runId, run, run_type: runType, logical_at } = group[0]!;
   const toStart = { dagId, runId, run, runType, logicalAt: logical_at.getTime() };
   const isReopened = group[0]!.is_reopened;
   if (!isReopened && group.some((grant) => grant.task_id === "")) await deps.starter.start(toStart);
-  const grants: GrantMessage[] = [];
-  for (const grant of group) {
-    // One that goes on after its end waits in its workflow for its place.
-    if (grant.task_id !== "" || isReopened)
-      grants.push({
-        taskId: grant.task_id,
-        mapIndex: grant.map_index,
-        try: grant.try,
-        ...(grant.wait > 0 && { wait: grant.wait }),
-      });
-  }
+  // One that goes on after its end waits in its workflow for its place.
+  const grants = group.filter((grant) => grant.task_id !== "" || isReopened).map(grantOf);
   if (grants.length === 0) return true;
   try {
     await deps.temporal.workflow.getHandle(workflowIdOf(dagId, runId)).signal(grantsSignal, grants);

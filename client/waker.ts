@@ -3,7 +3,7 @@ import { WorkflowNotFoundError, type Client } from "@temporalio/client";
 import { workflowIdOf } from "../core/ids.ts";
 import { groupBy } from "../core/group-by.ts";
 import { inParallel } from "../core/in-parallel.ts";
-import type { WaitEnd } from "../core/waits.ts";
+import { LATE, type WaitEnd } from "../core/waits.ts";
 import type { Db } from "../db/connection.ts";
 import { takeUntoldWaits, waitsKnown, waitsTold, type UntoldWait } from "../db/waits.ts";
 import { wokenSignal, type WokenMessage } from "../workflows/messages.ts";
@@ -22,21 +22,19 @@ const HOLD_MS = 5_000;
 const AGAIN_MS = 60_000;
 const IN_PARALLEL = 50;
 
-/** One signal per run, or as many as its size wants. Any process may do it; twice is harmless. Returns how many waits runs were told of. */
-export async function tellWaits(deps: WakerDeps): Promise<number> {
-  let told = 0;
+/** One signal per run, or as many as its size wants. Any process may do it; twice is harmless. */
+export async function tellWaits(deps: WakerDeps): Promise<void> {
   for (;;) {
     const untold = await takeUntoldWaits(deps.pool, BATCH, HOLD_MS);
     const byRun = groupBy(untold, ({ run }) => run);
     await inParallel(byRun.values(), IN_PARALLEL, async (group) => {
       try {
         await tellRun(deps, group);
-        told += group.length;
       } catch (error) {
         deps.onError(error as Error);
       }
     });
-    if (untold.length < BATCH) return told;
+    if (untold.length < BATCH) return;
   }
 }
 
@@ -62,7 +60,6 @@ async function tellRun({ pool, temporal }: WakerDeps, group: readonly UntoldWait
   }
 }
 
-const LATE = "what it waits for did not come within its timeout";
 const TRY_LATE = "did not end within its execution time-out, its wait included";
 
 /** Null: nobody waits for it. */

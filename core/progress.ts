@@ -1,6 +1,6 @@
 /** Where a run stands, what happens to it, and what it then asks for. Plain data. */
 import type { BodyError, BodyOutcome } from "./body.ts";
-import { NEW_TASK, type TaskProgress } from "./cells.ts";
+import { NEW_TASK, type RunCell, type TaskProgress } from "./cells.ts";
 import type { Measured } from "./mapping.ts";
 import type { RunPlan } from "./plan.ts";
 import type { RunState, TaskState, TryState } from "./states.ts";
@@ -96,6 +96,12 @@ export type RecordEffect = {
   readonly state: TaskState;
   readonly ended: { readonly state: TryState; readonly outcome: TryOutcome } | null;
 } & AtTry;
+
+/** The cell at a place that there is. */
+export function cellAt(progress: RunProgress, { task, index }: At): RunCell {
+  const { own, instances } = progress.tasks[task]!;
+  return index < 0 ? own : instances![index]!;
+}
 
 export function newProgress(plan: RunPlan): RunProgress {
   return {

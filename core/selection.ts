@@ -1,6 +1,6 @@
 /** Which cells of a run a command means. Pure: the same for the preview and for what is then done. */
 import { companionsOf, type RunPlan } from "./plan.ts";
-import type { At, RunProgress } from "./progress.ts";
+import { cellAt, type At, type RunProgress } from "./progress.ts";
 import type { TaskState } from "./states.ts";
 
 export interface Selection {
@@ -84,10 +84,7 @@ function cellsOf(progress: RunProgress, task: number, indexes: ReadonlySet<numbe
   return Array.from({ length: count }, (_, index) => ({ task, index }));
 }
 
-export function stateOf(progress: RunProgress, { task, index }: At): TaskState {
-  const { own, instances } = progress.tasks[task]!;
-  return index < 0 ? own.state : instances![index]!.state;
-}
+export const stateOf = (progress: RunProgress, at: At): TaskState => cellAt(progress, at).state;
 
 /** All that a task waits for, at any distance. */
 function before(plan: RunPlan, task: number): ReadonlySet<number> {

@@ -87,6 +87,9 @@ export type Deferral =
   /** Epoch ms. */
   | { readonly on: "time"; readonly at: number; readonly state?: unknown };
 
+/** What is said of one that has run out. */
+export const LATE = "what it waits for did not come within its timeout";
+
 /** How a wait ended, as its run is told. */
 export type WaitEnd =
   /** The task has done so; what it gives is kept already. `measured`: of an output that tasks are mapped over. */

@@ -192,6 +192,10 @@ export interface TryKey {
   readonly try: number;
 }
 
+/** One text for each try. */
+export const tryName = ({ run, task_id, map_index, try: number }: TryKey): string =>
+  `${run} ${task_id} ${map_index} ${number}`;
+
 /** Their workers stop these tries within a second. */
 export async function stopTries(db: Db, tries: readonly TryKey[]): Promise<void> {
   await db.query("select app.stop_tries($1)", [JSON.stringify(tries)]);

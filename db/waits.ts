@@ -1,11 +1,13 @@
 /** Rows of waits (`app.wait`): begun by runs and workers, ended once by whoever comes first. */
+import type { BodyError, StoredValue } from "../core/body.ts";
 import type { AskedOfOutput } from "../core/decision.ts";
 import type { InputRef } from "../core/inputs.ts";
-import type { RunState, RunType, TaskState } from "../core/states.ts";
-import type { StoredValue } from "../core/body.ts";
+import type { Measured } from "../core/mapping.ts";
+import type { RunState, TaskState } from "../core/states.ts";
+import type { WaitKind } from "../core/why-deferred.ts";
 import type { Db } from "./connection.ts";
 import { storableJson } from "./json.ts";
-import type { TryKey } from "./runs.ts";
+import type { RunFactsRow, TryKey } from "./runs.ts";
 
 export interface WaitKey extends TryKey {
   /** Number of the wait within its try, from 1. */
@@ -26,7 +28,8 @@ export interface WaitSpec {
 }
 
 export interface NewWait extends WaitKey {
-  readonly kind: "sensor" | "event" | "time" | "run";
+  readonly kind: WaitKind;
+  /** Whose workers check it; left out: those of queue "default". */
   readonly queue?: string;
   /** Its body goes on in the same try. */
   readonly resumes: boolean;
@@ -51,20 +54,18 @@ export interface NewWait extends WaitKey {
 
 /** Of a wait's end. */
 export interface WaitDetail {
-  readonly measured?: { readonly items: number } | { readonly not: string };
+  readonly measured?: Measured;
   readonly message?: string;
-  readonly error?: { readonly code: string; readonly message: string; readonly retryable: boolean };
+  readonly error?: BodyError;
 }
 
 /** True: one of them has ended already, so its run is to be told. Idempotent. */
 export async function beginWaits(db: Db, waits: readonly NewWait[]): Promise<boolean> {
   const { rows } = await db.query<{ ended: boolean }>("select app.begin_waits($1) as ended", [
-    storableJson(waits.map(withQueue)),
+    storableJson(waits),
   ]);
   return rows[0]!.ended;
 }
-
-export const withQueue = (wait: NewWait) => ({ queue: "default", ...wait });
 
 export type EndedAs = "success" | "expired" | "timed_out" | "skipped" | "failed";
 
@@ -89,18 +90,11 @@ export async function lookAtWaits(db: Db, limit: number): Promise<boolean> {
   return rows[0]!.ended;
 }
 
-export interface PokeRow extends WaitKey {
+export interface PokeRow extends WaitKey, RunFactsRow {
   readonly spec: WaitSpec;
   readonly expires_at: Date | null;
   readonly try_expires_at: Date | null;
-  readonly dag_id: string;
-  readonly run_id: string;
-  readonly run_type: RunType;
-  readonly logical_at: Date;
-  readonly start_at: Date;
-  readonly end_at: Date;
   readonly version: number;
-  readonly conf: Readonly<Record<string, unknown>>;
   /** [name, output as JSON text, stored] */
   readonly inputs: readonly (readonly [string, string | null, StoredValue | null])[];
 }
@@ -153,8 +147,6 @@ export interface UntoldWait extends WaitKey {
   readonly resumes: boolean;
   readonly ended_as: EndedAs | "cancelled";
   readonly detail: WaitDetail | null;
-  readonly expires_at: Date | null;
-  readonly try_expires_at: Date | null;
   readonly dag_id: string;
   readonly run_id: string;
 }
@@ -283,7 +275,7 @@ export type WaitTask = Pick<WaitKey, "run" | "task_id" | "map_index">;
 export interface LastWait {
   readonly try: number;
   readonly wait: number;
-  readonly kind: NewWait["kind"];
+  readonly kind: WaitKind;
   /** Its run takes it as still waiting. */
   readonly stands: boolean;
 }

@@ -2,7 +2,7 @@
 import type { Decision, Grant, SlotRequest } from "../activities/types.ts";
 import type { RunCell } from "../core/cells.ts";
 import type { RunPlan } from "../core/plan.ts";
-import type { At, AtTry, RecordEffect, RunProgress } from "../core/progress.ts";
+import { cellAt, type At, type AtTry, type RecordEffect, type RunProgress } from "../core/progress.ts";
 import type { TaskState } from "../core/states.ts";
 import { isBodyless } from "../core/waits.ts";
 import type { Given } from "./try-activity.ts";
@@ -44,10 +44,8 @@ function cellsIn(progress: RunProgress, wanted: TaskState): AtTry[] {
 }
 
 /** Of a try: how long its sensor may wait, and after which wait it goes on. */
-export function goingOn(progress: RunProgress, { task, index }: At): Omit<Given, "inputs"> {
-  const { own, instances } = progress.tasks[task]!;
-  const cell = index < 0 ? own : instances![index]!;
-  const { try: number, lost, waitBy, waitBegun, waits, resume, resumeOf } = cell;
+export function goingOn(progress: RunProgress, at: At): Omit<Given, "inputs"> {
+  const { try: number, lost, waitBy, waitBegun, waits, resume, resumeOf } = cellAt(progress, at);
   return {
     ...(waitBegun === true && waitBy !== undefined && { waitBy }),
     ...(lost > 0 && { afterLost: true as const }),

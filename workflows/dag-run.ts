@@ -26,8 +26,6 @@ import {
   type DagRunInput,
   type DagRunResult,
   type OpenedAtStart,
-  type WokenMessage,
-  type PartWord,
 } from "./messages.ts";
 import type { OpenRun } from "./open-run.ts";
 import { inItsVersion } from "./other-version.ts";
@@ -42,22 +40,16 @@ import { Turns } from "./turns.ts";
 export async function dagRun(input: DagRunInput): Promise<DagRunResult> {
   const inbox = new Inbox();
   const commands = new Commands(() => inbox.wake());
-  const early: Grant[] = [];
-  const earlyWoken: WokenMessage[] = [];
-  const earlyWords: PartWord[] = [];
+  /** What came in before the run was open. */
+  const early: ((turns: Turns) => void)[] = [];
   let turns: Turns | null = null;
-  setHandler(grantsSignal, (grants) => {
-    if (turns === null) early.push(...grants);
-    else turns.granted(grants);
-  });
-  setHandler(wokenSignal, (woken) => {
-    if (turns === null) earlyWoken.push(...woken);
-    else turns.woken(woken);
-  });
-  setHandler(partSignal, (word) => {
-    if (turns === null) earlyWords.push(word);
-    else turns.heard(word);
-  });
+  const tell = (word: (turns: Turns) => void): void => {
+    if (turns === null) early.push(word);
+    else word(turns);
+  };
+  setHandler(grantsSignal, (grants) => tell((to) => to.granted(grants)));
+  setHandler(wokenSignal, (woken) => tell((to) => to.woken(woken)));
+  setHandler(partSignal, (word) => tell((to) => to.heard(word)));
   setHandler(progressQuery, () =>
     turns === null ? (input.carried?.progress ?? null) : pack(turns.progress),
   );
@@ -81,9 +73,7 @@ export async function dagRun(input: DagRunInput): Promise<DagRunResult> {
     }
     let run = (turns = new Turns(input.run, opened, inbox, calls));
     const goOnAs = (other: Turns): void => void (run = turns = other);
-    run.granted(early);
-    run.woken(earlyWoken);
-    for (const word of earlyWords) run.heard(word);
+    for (const word of early) word(run);
     do {
       // Of its tries and delays: cancelled by the run alone, and made anew for one that goes on after its end.
       const bodies = new CancellationScope({ cancellable: true, parent: calls });

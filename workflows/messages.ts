@@ -1,10 +1,9 @@
 /** Every workflow, signal and query, by name and shape. */
 import { defineQuery, defineSignal, defineUpdate } from "@temporalio/workflow";
 import type { Carried } from "./carried.ts";
-import type { TryTask } from "./try-activity.ts";
-import type { OpenedAtStart, RunInfo } from "../activities/types.ts";
+import type { Grant, OpenedAtStart, RunInfo } from "../activities/types.ts";
 import type { RunCommand } from "../core/run-command.ts";
-import type { Given } from "./try-activity.ts";
+import type { Given, TryTask } from "./try-activity.ts";
 import type { PackedProgress } from "../core/packed.ts";
 import type { CommandAnswer, TryOutcome } from "../core/progress.ts";
 import type { RunState } from "../core/states.ts";
@@ -27,18 +26,12 @@ export interface DagRunResult {
   readonly tasks: Readonly<Record<string, number>>;
 }
 
-export interface GrantMessage {
-  readonly taskId: string;
-  readonly mapIndex: number;
-  readonly try: number;
-  /** The try goes on behind that wait; left out: it begins. */
-  readonly wait?: number;
-}
+export type { Grant as GrantMessage };
 
 /** Slots were granted to tries of the run, or (an empty task id) its place to the run itself. Repeats are harmless. */
-export const grantsSignal = defineSignal<[readonly GrantMessage[]]>("grants");
+export const grantsSignal = defineSignal<[readonly Grant[]]>("grants");
 /** A wait of a try has ended, its `wait`th. */
-export interface WokenMessage extends GrantMessage {
+export interface WokenMessage extends Grant {
   readonly wait: number;
   readonly end: WaitEnd;
 }

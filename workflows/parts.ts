@@ -16,7 +16,7 @@ import type { CarriedParts } from "./carried.ts";
 import { stopSignal, triesSignal, type PartInput, type PartTries, type PartWord } from "./messages.ts";
 import { countWithin } from "./pieces.ts";
 import type { StartEffect } from "./tries.ts";
-import { tryTaskOf, type Given, type TryTask } from "./try-activity.ts";
+import { tryKey, tryTaskOf, type Given, type TryTask } from "./try-activity.ts";
 import type { runPart } from "./run-part.ts";
 
 /** Tries of one part, in all: each takes some events of its history. */
@@ -48,8 +48,6 @@ interface Part {
   /** Of the run to it, unanswered. */
   calls: number;
 }
-
-const keyOf = ({ task, index, try: number }: AtTry): string => `${task} ${index} ${number}`;
 
 /**
  * The parts of a run: child workflows that its tries go to when it may not begin them itself, since its history is long or
@@ -178,13 +176,13 @@ export class Parts {
   }
 
   #add(part: Part, starts: readonly StartEffect[]): void {
-    for (const at of starts) part.open.set(keyOf(at), at);
+    for (const at of starts) part.open.set(tryKey(at), at);
     this.#openTries += starts.length;
   }
 
   /** Back to the run, or ended. */
   #remove(part: Part, at: StartEffect): void {
-    if (part.open.delete(keyOf(at))) this.#openTries -= 1;
+    if (part.open.delete(tryKey(at))) this.#openTries -= 1;
   }
 
   #start(given: readonly StartEffect[], message: PartTries): void {
@@ -288,7 +286,7 @@ export class Parts {
   /** Asks one try to stop, if it is in a part and nobody may ever take it up (`Tries`). */
   stopOne(at: AtTry): void {
     if (this.#plan.tasks[at.task]!.queue === RUNS_QUEUE) return;
-    const key = keyOf(at);
+    const key = tryKey(at);
     const part = [...this.#parts.values()].find(({ open }) => open.has(key));
     if (part === undefined) return;
     const id = partIdOf(workflowInfo().workflowId, part.number);

@@ -15,7 +15,7 @@ import {
   type PartTries,
 } from "./messages.ts";
 import { pieceOf } from "./pieces.ts";
-import { runTry } from "./try-activity.ts";
+import { runTry, tryKey } from "./try-activity.ts";
 import { outcomeOfFailure } from "./try-outcome.ts";
 
 /** Ends within so long of each other go together: the run may hear 10,000 signals. The last ones do not wait. */
@@ -44,16 +44,17 @@ export async function runPart(input: PartInput): Promise<void> {
     open += tries.length;
     for (const [position, index, number, given] of tries) {
       const task = tasks[position]!;
+      const key = tryKey({ task: position, index, try: number });
       const end = (outcome: PartEnd[3], granted: readonly string[]): void => {
         open -= 1;
-        own.delete(keyOf(position, index, number));
+        own.delete(key);
         ends.push([position, index, number, outcome, granted, given.resumed?.wait ?? 0]);
       };
       const around = task.isTeardown ? calls : bodies;
       // In a scope of its own where nobody may ever take it up (`Tries`).
       const scope =
         task.queue === RUNS_QUEUE ? around : new CancellationScope({ cancellable: true, parent: around });
-      if (scope !== around) own.set(keyOf(position, index, number), scope);
+      if (scope !== around) own.set(key, scope);
       scope
         .run(() => runTry(info, task, { index, try: number }, given))
         .then(
@@ -81,7 +82,7 @@ export async function runPart(input: PartInput): Promise<void> {
   };
 
   setHandler(triesSignal, begin);
-  setHandler(stopSignal, (...at) => own.get(keyOf(...at))?.cancel());
+  setHandler(stopSignal, (task, index, number) => own.get(tryKey({ task, index, try: number }))?.cancel());
   await calls.run(async () => {
     begin(input);
     let isHeard = true;
@@ -98,5 +99,3 @@ export async function runPart(input: PartInput): Promise<void> {
     }
   });
 }
-
-const keyOf = (task: number, index: number, number: number): string => `${task} ${index} ${number}`;

@@ -4,7 +4,7 @@ import { RUNS_QUEUE } from "../core/not-begun.ts";
 import type { RunPlan } from "../core/plan.ts";
 import type { AtTry, Effect, RunEvent } from "../core/progress.ts";
 import { Delays, type CarriedDelays } from "./delays.ts";
-import { runTry, tryTaskOf, type Given } from "./try-activity.ts";
+import { runTry, tryKey, tryTaskOf, type Given } from "./try-activity.ts";
 import { outcomeOfFailure } from "./try-outcome.ts";
 
 export type StartEffect = Extract<Effect, { kind: "start" }>;
@@ -66,7 +66,7 @@ export class Tries {
       const { task, index, try: number } = at;
       const ended = (outcome: Extract<RunEvent, { kind: "ended" }>["outcome"]): void => {
         this.#inFlight -= 1;
-        this.#own.delete(nameOf(at));
+        this.#own.delete(tryKey(at));
         this.#push({ kind: "ended", task, index, try: number, outcome });
       };
       const run = () => runTry(this.#info, tryTaskOf(this.#plan, task), at, givenOf(at));
@@ -90,14 +90,14 @@ export class Tries {
    * database, sooner.
    */
   stopOne(at: AtTry): void {
-    this.#own.get(nameOf(at))?.cancel();
+    this.#own.get(tryKey(at))?.cancel();
   }
 
   /** In a scope of its own where nobody may ever take it up: each costs three promises. */
   #byItself(at: AtTry, run: () => Promise<TaskResult>): Promise<TaskResult> {
     if (this.#plan.tasks[at.task]!.queue === RUNS_QUEUE) return run();
     const scope = new CancellationScope({ cancellable: true });
-    this.#own.set(nameOf(at), scope);
+    this.#own.set(tryKey(at), scope);
     return scope.run(run);
   }
 
@@ -135,5 +135,3 @@ export class Tries {
     if (this.#delays.any) this.#bodies?.cancel();
   }
 }
-
-const nameOf = ({ task, index, try: number }: AtTry): string => `${task} ${index} ${number}`;

@@ -2,6 +2,7 @@ import { ActivityCancellationType, type ActivityOptions, proxyActivities } from 
 import type { RunInfo, RunTaskInput, TaskActivities, TaskResult } from "../activities/types.ts";
 import { taskQueueOf } from "../core/ids.ts";
 import { askedOf, type RunPlan } from "../core/plan.ts";
+import type { AtTry } from "../core/progress.ts";
 
 /**
  * Temporal wants an upper bound for each activity. It is no try's time-out: that counts the body alone and is the worker's
@@ -36,6 +37,9 @@ export function tryTaskOf(plan: RunPlan, position: number): TryTask {
     isTeardown: task.teardown !== undefined,
   };
 }
+
+/** One text for each try of a run. */
+export const tryKey = ({ task, index, try: number }: AtTry): string => `${task} ${index} ${number}`;
 
 /** A try as an activity: the same from a run and from a part of it. */
 export function runTry(

@@ -58,7 +58,7 @@ begin
   ), begun as (
     insert into app.wait as w (run, task_id, map_index, try, wait, kind, queue, resumes, spec, state, every_ms, next_at, expires_at,
                                try_expires_at, begun_at, ended_at, ended_as, detail, tell_after)
-    select a.run, a.task_id, a.map_index, a.try, a.wait, a.kind, a.queue, a.resumes, a.spec, a.kept, a.every_ms,
+    select a.run, a.task_id, a.map_index, a.try, a.wait, a.kind, coalesce(a.queue, 'default'), a.resumes, a.spec, a.kept, a.every_ms,
            coalesce(a.next_at, app.now() + make_interval(secs => a.next_in_ms / 1000)),
            coalesce(a.expires_at, app.now() + make_interval(secs => a.expires_in_ms / 1000)), a.try_expires_at, app.now(),
            case when a.ended_as is not null then app.now() end, a.ended_as, a.detail, case when a.ended_as is not null then app.now() end
@@ -74,16 +74,16 @@ begin
           ended_at = case when w.ended_as = 'cancelled' then null else w.ended_at end, ended_as = nullif(w.ended_as, 'cancelled')
       -- Or it is told once more of an end that it has forgotten.
       where w.begun_at is null or w.ended_at is not null
-    returning w.run, w.task_id, w.map_index, w.try, w.wait, w.resumes, w.ended_at, w.payload
+    returning w.run, w.task_id, w.map_index, w.try, w.wait, w.resumes, w.begun_at, w.ended_at, w.payload
   ), tries as (
-    -- Of a body that waits it is there; an event that came ahead of it is its output.
+    -- Of a body that waits it is there; an event that came ahead of it is its output. Try and cell begin at one moment.
     insert into app.task_try as t (run, task_id, map_index, try, state, started_at, output)
-    select b.run, b.task_id, b.map_index, b.try, 'deferred', app.now(), case when not b.resumes then b.payload end
+    select b.run, b.task_id, b.map_index, b.try, 'deferred', b.begun_at, case when not b.resumes then b.payload end
     from begun b
     on conflict on constraint task_try_pkey do update set output = coalesce(excluded.output, t.output)
       where excluded.output is not null
   ), cells as (
-    update app.cell c set started_at = coalesce(c.started_at, app.now()),
+    update app.cell c set started_at = coalesce(c.started_at, b.begun_at),
       label = coalesce(a.label, app.label_of(a.run, a.same_as, a.map_index), c.label)
     from begun b join asked a using (run, task_id, map_index, try, wait)
     where c.run = b.run and c.task_id = b.task_id and c.map_index = b.map_index and c.try = b.try
@@ -309,7 +309,7 @@ end $$;
 -- Ended waits that their runs may not know of, each taken for a while; who takes them and dies has lost nothing.
 create function app.untold_waits(p_limit integer, p_hold_ms double precision)
 returns table (run bigint, task_id text, map_index integer, try integer, wait integer, resumes boolean, ended_as text, detail jsonb,
-  expires_at timestamptz, try_expires_at timestamptz, dag_id text, run_id text) language plpgsql as $$
+  dag_id text, run_id text) language plpgsql as $$
 begin
   return query
   with taken as (
@@ -319,10 +319,9 @@ begin
   ), held as (
     update app.wait w set tell_after = app.now() + make_interval(secs => p_hold_ms / 1000)
     from taken t where w.run = t.run and w.task_id = t.task_id and w.map_index = t.map_index and w.try = t.try and w.wait = t.wait
-    returning w.run, w.task_id, w.map_index, w.try, w.wait, w.resumes, w.ended_as, w.detail, w.expires_at, w.try_expires_at
+    returning w.run, w.task_id, w.map_index, w.try, w.wait, w.resumes, w.ended_as, w.detail
   )
-  select h.run, h.task_id, h.map_index, h.try, h.wait, h.resumes, h.ended_as, h.detail, h.expires_at, h.try_expires_at,
-         r.dag_id, r.run_id
+  select h.run, h.task_id, h.map_index, h.try, h.wait, h.resumes, h.ended_as, h.detail, r.dag_id, r.run_id
   from held h join app.dag_run r on r.run = h.run;
 end $$;
 

@@ -1,7 +1,7 @@
 import type { TaskState, TryState } from "../../core/states.ts";
 import type { Db } from "../connection.ts";
 import { storableJson, withOutputText } from "../json.ts";
-import { withQueue, type NewWait } from "../waits.ts";
+import type { NewWait } from "../waits.ts";
 
 /** A decision of a run, as `app.settle` takes it. */
 export interface RecordRow {
@@ -67,7 +67,7 @@ export async function advance(
     runs,
     storableJson(withOutputText(records)),
     JSON.stringify(requests),
-    storableJson(waits.map(withQueue)),
+    storableJson(waits),
   ]);
   const row = rows[0]!;
   return {

@@ -1,14 +1,9 @@
 import type { RunType } from "../../core/states.ts";
 import type { Db } from "../connection.ts";
+import type { GrantRow } from "./advance.ts";
 
 /** A grant that its run has not been told of. `task_id` is '' for the run's own place: start its workflow. */
-export interface UntoldGrant {
-  readonly run: number;
-  readonly task_id: string;
-  readonly map_index: number;
-  readonly try: number;
-  /** It goes on behind that wait of its; 0: it begins. */
-  readonly wait: number;
+export interface UntoldGrant extends GrantRow {
   readonly dag_id: string;
   readonly run_id: string;
   readonly run_type: RunType;

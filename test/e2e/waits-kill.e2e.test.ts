@@ -1,7 +1,7 @@
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { endEvent } from "../../db/waits.ts";
+import { endWait } from "../support/end-wait.ts";
 import { dagFile } from "../support/named-runs.ts";
 import { startProcess, type Started } from "../support/processes.ts";
 import { startProduct, until, type Product } from "../support/product.ts";
@@ -73,19 +73,8 @@ describe("A6 B7: kill -9 of the worker while tries wait", () => {
         });
         const { run } = await product.run("kill_waits", runId);
         await until(async () => ((await waiting(run)) === 2 * WAITS + 2 ? true : null), 30_000, "all wait");
-        const end = async (taskId: string, mapIndex: number, payload: unknown): Promise<string> =>
-          (
-            await endEvent(product.pool, {
-              run,
-              task_id: taskId,
-              map_index: mapIndex,
-              try: null,
-              wait: null,
-              payload: JSON.stringify(payload),
-              who: "test",
-              detail: null,
-            })
-          ).answer;
+        const end = async (taskId: string, map_index: number, payload: unknown): Promise<string> =>
+          await endWait(product, run, taskId, payload, { map_index });
         // Half of them end just before the kill, half while nobody is there.
         const killing = Promise.all([
           ...Array.from({ length: WAITS / 2 }, async (_, i) => await end("events", i, { i })),
@@ -148,16 +137,7 @@ describe("A6 B7: kill -9 of the worker while tries wait", () => {
         state,
       ));
     await inState("deferred");
-    await endEvent(product.pool, {
-      run,
-      task_id: "body",
-      map_index: -1,
-      try: null,
-      wait: null,
-      payload: '"go"',
-      who: "test",
-      detail: null,
-    });
+    await endWait(product, run, "body", "go");
     await inState("running");
     await worker!.kill();
     await startWorker();

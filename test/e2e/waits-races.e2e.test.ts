@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { endEvent } from "../../db/waits.ts";
+import { endWait } from "../support/end-wait.ts";
 import { dagFile, Runs } from "../support/named-runs.ts";
 import { sleep, startProduct, until, type Product } from "../support/product.ts";
 
@@ -47,9 +47,8 @@ describe("K39 A6: waits that end as they begin", () => {
       return names.every((name) => cells[name] === "running") ? true : null;
     });
     for (const [map_index] of names.entries()) {
-      const address = { run, task_id: "work", map_index, try: 1, wait: 1, who: "test", detail: null };
-      const { answer } = await endEvent(product.pool, { ...address, payload: String(map_index) });
-      expect(answer).toBe("ended");
+      const address = { map_index, try: 1, wait: 1 };
+      expect(await endWait(product, run, "work", map_index, address)).toBe("ended");
     }
     writeFileSync(go, "");
     // Whoever told the run too early tells it again only after a minute.

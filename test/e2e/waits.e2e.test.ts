@@ -5,7 +5,8 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { tellWaits } from "../../client/waker.ts";
-import { endEvent, type EventAnswer, type WaitDetail } from "../../db/waits.ts";
+import type { EventAnswer, WaitDetail } from "../../db/waits.ts";
+import { endWait } from "../support/end-wait.ts";
 import { dagFile, Runs } from "../support/named-runs.ts";
 import { startProduct, until, type Product } from "../support/product.ts";
 
@@ -45,16 +46,7 @@ async function end(
   mapIndex = -1,
   detail: WaitDetail | null = null,
 ): Promise<EventAnswer> {
-  const { answer } = await endEvent(product.pool, {
-    run,
-    task_id: taskId,
-    map_index: mapIndex,
-    try: null,
-    wait: null,
-    payload: JSON.stringify(payload),
-    who: "test",
-    detail,
-  });
+  const answer = await endWait(product, run, taskId, payload, { map_index: mapIndex, detail });
   await tellWaits({
     pool: product.pool,
     temporal: product.temporal,
@@ -276,17 +268,7 @@ describe("A6: waits on real servers", () => {
     await runs.clear("wait_clear", runId, ["approval"]);
     await until(async () => ((await runs.view("wait_clear", runId)).tries["approval"] === 2 ? true : null));
     await inState("wait_clear", runId, "approval", "deferred");
-    const old = {
-      run,
-      task_id: "approval",
-      map_index: -1,
-      try: 1,
-      wait: 1,
-      payload: "1",
-      who: "test",
-      detail: null,
-    };
-    expect((await endEvent(product.pool, old)).answer).toBe("too_late");
+    expect(await endWait(product, run, "approval", 1, { try: 1, wait: 1 })).toBe("too_late");
     expect(await end(run, "approval", "second")).toBe("ended");
     const ended = await runs.ended("wait_clear", runId);
     expect([ended.state, ended.outputs["approval"]]).toEqual(["success", "second"]);

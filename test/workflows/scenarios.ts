@@ -1,7 +1,7 @@
 /** Runs whose histories are kept: each thing that a run's workflow does. */
 import { randomUUID } from "node:crypto";
 import type { RunCommand } from "../../core/run-command.ts";
-import { endEvent } from "../../db/waits.ts";
+import { endWait } from "../support/end-wait.ts";
 import { until, type Product } from "../support/product.ts";
 
 export interface Scenario {
@@ -65,16 +65,7 @@ export const SCENARIOS: readonly Scenario[] = [
       await until(async () =>
         (await product.run(dagId, runId)).cells["answer"] === "deferred" ? true : null,
       );
-      await endEvent(product.pool, {
-        run,
-        task_id: "answer",
-        map_index: -1,
-        try: null,
-        wait: null,
-        payload: '"yes"',
-        who: "test",
-        detail: null,
-      });
+      await endWait(product, run, "answer", "yes");
     },
   },
   {

@@ -83,13 +83,7 @@ export const RUN_LOOK = {
 
 export const TRY_LOOK = {
   running: { word: "running", meaning: "The body runs", mark: PLAY, tone: "running", live: true },
-  deferred: {
-    word: "deferred",
-    meaning: "Waits without a slot or a worker",
-    mark: CLOCK,
-    tone: "deferred",
-    live: true,
-  },
+  deferred: TASK_LOOK.deferred,
   success: { word: "success", meaning: "Ended well", mark: CHECK, tone: "success" },
   failed: { word: "failed", meaning: "The body threw an error", mark: CROSS, tone: "failed" },
   timed_out: {
