@@ -173,14 +173,15 @@ function choiceOf(plan: RunPlan, branch: number): string[] {
     .map(({ id }) => id);
 }
 
-function reachable(downstream: readonly (readonly number[])[], from: Iterable<number>): ReadonlySet<number> {
+/** All that stands behind `from` by `next`, at any distance. */
+export function reachable(next: readonly (readonly number[])[], from: Iterable<number>): ReadonlySet<number> {
   const found = new Set<number>();
   const open = [...from];
   for (let task = open.pop(); task !== undefined; task = open.pop()) {
-    for (const next of downstream[task]!) {
-      if (found.has(next)) continue;
-      found.add(next);
-      open.push(next);
+    for (const one of next[task]!) {
+      if (found.has(one)) continue;
+      found.add(one);
+      open.push(one);
     }
   }
   return found;

@@ -1,5 +1,5 @@
 /** Which cells of a run a command means. Pure: the same for the preview and for what is then done. */
-import { companionsOf, type RunPlan } from "./plan.ts";
+import { companionsOf, reachable, type RunPlan } from "./plan.ts";
 import { cellAt, type At, type RunProgress } from "./progress.ts";
 import type { TaskState } from "./states.ts";
 
@@ -41,10 +41,11 @@ export function select(plan: RunPlan, progress: RunProgress, selection: Selectio
       all.set(task, own === null ? null : new Set([...(known ?? []), ...own]));
     }
   };
+  const upstream = plan.tasks.map((task) => task.upstream);
   for (const [task, indexes] of named) {
     const { map } = plan.tasks[task]!;
     if (selection.downstream === true) add(plan.after([task]), indexes, map);
-    if (selection.upstream === true) add(before(plan, task), indexes, map);
+    if (selection.upstream === true) add(reachable(upstream, [task]), indexes, map);
   }
   const chosen = new Map(all);
   if (selection.onlyFailed === true) {
@@ -85,17 +86,3 @@ function cellsOf(progress: RunProgress, task: number, indexes: ReadonlySet<numbe
 }
 
 export const stateOf = (progress: RunProgress, at: At): TaskState => cellAt(progress, at).state;
-
-/** All that a task waits for, at any distance. */
-function before(plan: RunPlan, task: number): ReadonlySet<number> {
-  const found = new Set<number>();
-  const open = [task];
-  for (let one = open.pop(); one !== undefined; one = open.pop()) {
-    for (const up of plan.tasks[one]!.upstream) {
-      if (found.has(up)) continue;
-      found.add(up);
-      open.push(up);
-    }
-  }
-  return found;
-}

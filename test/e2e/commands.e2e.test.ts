@@ -38,9 +38,8 @@ describe("B9: commands to runs, on real servers", () => {
   it("K31 B8: a failed task is cleared after the end: new tries, and what could not run runs", async () => {
     await product.save(
       "again.ts",
-      `let calls = 0;
-       export default dag("again", {}, () => {
-         const a = task("a", { retries: 2, retryDelay: 10 }, () => { calls += 1; if (calls % 3 !== 0) throw new Error("no " + calls); return calls; });
+      `export default dag("again", {}, () => {
+         const a = task("a", { retries: 2, retryDelay: 10 }, ({ tryNumber }) => { if (tryNumber % 3 !== 0) throw new Error("no " + tryNumber); return tryNumber; });
          const b = task("b", { inputs: { a } }, ({ inputs }) => { if (inputs.a < 6) throw new Error("still " + inputs.a); return inputs.a; });
          task("c", { inputs: { b } }, ({ inputs }) => inputs.b);
        });`,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createApp } from "../../api/app.ts";
+import { appOf } from "../support/app.ts";
 import { dagFile, Runs } from "../support/named-runs.ts";
 import { startProduct, until, type Product } from "../support/product.ts";
 
@@ -7,21 +7,11 @@ const SECRET = "postgres://shop:tr0ub4dor@db/shop";
 
 let product: Product;
 let runs: Runs;
-let app: ReturnType<typeof createApp>;
+let app: ReturnType<typeof appOf>;
 beforeAll(async () => {
   product = await startProduct({ env: { MERIDIAN_CONN_SHOP: SECRET } });
   runs = new Runs(product);
-  app = createApp({
-    db: product.pool,
-    client: product.client,
-    logs: { read: () => Promise.reject(new Error("asked for a log")) },
-    objects: { open: () => Promise.reject(new Error("asked for an object")) },
-    temporalWeb: null,
-    allowedHosts: [],
-    publicUrl: "http://127.0.0.1:8080",
-    webFolder: null,
-    version: "test",
-  });
+  app = appOf(product, { publicUrl: "http://127.0.0.1:8080" });
 });
 afterAll(async () => await product.stop());
 
@@ -147,8 +137,7 @@ describe("A7: labels of instances on real servers", () => {
       "again.ts",
       dagFile(
         "label_again",
-        `let calls = 0;
-         const cities = task("cities", () => ((calls += 1) === 1 ? [{ name: "berlin" }, {}] : [{ name: "oslo" }, { name: "bonn" }]));
+        `const cities = task("cities", ({ tryNumber }) => (tryNumber === 1 ? [{ name: "berlin" }, {}] : [{ name: "oslo" }, { name: "bonn" }]));
          task("load", { expand: { city: cities }, mapLabel: "{{ city.name }}" }, () => null);`,
       ),
     );

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createApp } from "../../api/app.ts";
+import { appOf } from "../support/app.ts";
 import { TryList } from "../../api/contracts.ts";
 import { workflowIdOf } from "../../core/ids.ts";
 import { openObjects } from "../../platform/objects/open.ts";
@@ -31,17 +31,8 @@ async function run(product: Product, dagId: string) {
   return { runId, ...(await product.ended(dagId, runId, 45_000)) };
 }
 
-const appOf = async (product: Product) =>
-  createApp({
-    db: product.pool,
-    client: product.client,
-    logs: { read: () => Promise.reject(new Error("asked for a log")) },
-    objects: await openObjects(product.config),
-    temporalWeb: null,
-    allowedHosts: [],
-    webFolder: null,
-    version: "1",
-  });
+const withObjects = async (product: Product) =>
+  appOf(product, { objects: await openObjects(product.config) });
 
 const spool = (product: Product): string[] => {
   const path = join(product.config.home, "spool");
@@ -82,7 +73,7 @@ describe("A12 K59: large outputs go by reference", () => {
       const history = await product.temporal.workflow.getHandle(workflowIdOf(dagId, runId)).fetchHistory();
       expect(JSON.stringify(history).length).toBeLessThan(100_000);
 
-      const app = await appOf(product);
+      const app = await withObjects(product);
       const path = `/api/v1/dags/${dagId}/runs/${runId}/tasks/rows/tries`;
       const list = TryList.parse(await (await app.request(path)).json());
       const { stored, output } = list.tries[0]!;

@@ -1,8 +1,10 @@
+import { writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import { serve, type ServerType } from "@hono/node-server";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createApp } from "../../api/app.ts";
 import { createClient } from "../../remote/index.ts";
+import { appOf } from "../support/app.ts";
 import { dagFile, Runs } from "../support/named-runs.ts";
 import { startProduct, until, type Product } from "../support/product.ts";
 
@@ -22,17 +24,7 @@ beforeAll(async () => {
   });
   product = await startProduct({ env: { MERIDIAN_API_URL: base, MERIDIAN_LOST_AFTER_MS: "6000" } });
   runs = new Runs(product);
-  app = createApp({
-    db: product.pool,
-    client: product.client,
-    logs: { read: () => Promise.reject(new Error("asked for a log")) },
-    objects: { open: () => Promise.reject(new Error("asked for an object")) },
-    temporalWeb: null,
-    allowedHosts: [],
-    publicUrl: base,
-    webFolder: null,
-    version: "test",
-  });
+  app = appOf(product, { publicUrl: base });
 });
 afterAll(async () => {
   await new Promise<void>((done) => server.close(() => done()));
@@ -73,14 +65,14 @@ describe("A6: waits are ended over HTTP, on real servers", () => {
   });
 
   it("A6: what waits is ended at once by its address, by name for an instance, and a sensor is checked when asked", async () => {
+    const file = join(product.config.home, "file");
     await product.save(
       "names.ts",
       dagFile(
         "api_names",
         `const list = task("list", () => ["a", "b"]);
          waitFor("approval", { after: [list] });
-         let checks = 0;
-         sensor("file", { after: [list], every: "1h" }, () => (checks += 1) > 1);
+         sensor("file", { after: [list], every: "1h" }, async () => (await import("node:fs")).existsSync(${JSON.stringify(file)}));
          task("each", { expand: { one: list } }, ({ resumed, inputs }) => {
            if (resumed === undefined) defer({ event: true });
            return [inputs.one, resumed.payload];
@@ -113,6 +105,7 @@ describe("A6: waits are ended over HTTP, on real servers", () => {
     const of = { dagId: "api_names", runId };
     await client.waits.end({ ...of, taskId: "each", mapIndex: 1 }, "second");
     await client.waits.end({ ...of, taskId: "each", mapIndex: 0 }, "first");
+    writeFileSync(file, "");
     await client.waits.poke({ ...of, taskId: "file" });
     const ended = await runs.ended("api_names", runId);
     expect(ended.state).toBe("success");

@@ -1,7 +1,7 @@
 /** A product whose calendar a test turns by hand; its runs are real ones. */
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, expect } from "vitest";
-import { createApp } from "../../api/app.ts";
+import { appOf } from "../support/app.ts";
 import type { TriggeredRun } from "../../client/types.ts";
 import { startProduct, type Product, type ProductOptions, type TryView } from "../support/product.ts";
 
@@ -127,16 +127,7 @@ export function useCalendar(options: ProductOptions = {}): Calendar {
 }
 
 const api = (product: Product) =>
-  createApp({
-    db: product.pool,
-    client: product.client,
-    logs: { read: async () => ({ text: "", nextOffset: 0, done: true }) },
-    objects: { open: () => Promise.reject(new Error("asked for an object")) },
-    temporalWeb: null,
-    allowedHosts: [],
-    webFolder: null,
-    version: "test",
-  });
+  appOf(product, { logs: { read: async () => ({ text: "", nextOffset: 0, done: true }) } });
 
 export function instants(from: string, to: string, everyMinutes: number): string[] {
   const all: string[] = [];
