@@ -103,6 +103,9 @@ export const GraphTask = z
     mapped: MappedOver.nullable().openapi({ description: "What it is mapped over" }),
     decides: z.enum(["branch", "short_circuit"]).nullable(),
     concurrency: z.int().nullable().openapi({ description: "So many of its instances at once in one run" }),
+    maxActivePerDag: z.int().nullable().openapi({
+      description: "So many of its tries at once over all runs; null: as many as its pool allows",
+    }),
     setup: z.boolean(),
     teardown: z
       .array(z.string())
@@ -143,6 +146,10 @@ export const Graph = z
     endDate: optionalInstant,
     catchup: z.boolean(),
     maxActiveRuns: z.int(),
+    maxActiveTasks: z
+      .int()
+      .nullable()
+      .openapi({ description: "So many tries at once over all runs; null: as many as pools allow" }),
     runTimeoutMs: z.number().nullable(),
     runRetries: z.int().openapi({ description: "How often what failed runs again before a run fails" }),
     runRetryDelayMs: z.number(),

@@ -212,6 +212,7 @@ export function shapeGraph(graph: SerialGraph): Graph {
         mapped: mappedOver(graph, task),
         decides: task.decides ?? null,
         concurrency: task.concurrency ?? null,
+        maxActivePerDag: task.maxActivePerDag ?? null,
         setup: task.setup === true,
         teardown: task.teardown?.map((setup) => graph.tasks[setup]!.id) ?? null,
       };
@@ -223,6 +224,7 @@ export function shapeGraph(graph: SerialGraph): Graph {
     endDate: graph.endDate,
     catchup: graph.catchup,
     maxActiveRuns: graph.maxActiveRuns,
+    maxActiveTasks: graph.maxActiveTasks ?? null,
     runTimeoutMs: graph.runTimeoutMs ?? null,
     runRetries: graph.runRetries ?? 0,
     runRetryDelayMs: graph.runRetryDelayMs ?? 0,

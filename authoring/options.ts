@@ -98,9 +98,15 @@ export const TASK_DEFAULTS = {
   ),
   priorityWeight: option(
     "Higher goes first within a pool.",
-    `${airflow("priority_weight")}, \`weight_rule="absolute"\``,
+    airflow("priority_weight"),
     1,
     read.whole(-1_000_000, 1_000_000),
+  ),
+  weightRule: option(
+    "Whose priorityWeight counts beside the task's own: nobody's, that of all before it, or of all after it.",
+    `${airflow("weight_rule")}; there \`"downstream"\``,
+    "absolute",
+    read.oneOf("absolute", "upstream", "downstream"),
   ),
   queue: option(
     "Which workers take the task: the queue profile they serve.",
@@ -188,6 +194,13 @@ export const TASK_OPTIONS = {
     read.orNull(read.whole(1, MOST_MAPPED)),
     "instances",
   ),
+  maxActivePerDag: option(
+    "So many tries of the task at once over all runs of its DAG; null: as many as its pool allows.",
+    airflow("max_active_tis_per_dag"),
+    null,
+    read.orNull(read.whole(1, 1_000_000)),
+    "tries",
+  ),
   setup: option(
     "It prepares what its teardowns take away again.",
     `${airflow("as_setup")}`,
@@ -263,6 +276,13 @@ export const DAG_OPTIONS = {
     DEFAULT_MAX_ACTIVE_RUNS,
     read.whole(1, 100_000),
     "runs",
+  ),
+  maxActiveTasks: option(
+    "How many tries may be under way at once over all its runs; null: as many as their pools allow.",
+    `${airflow("max_active_tasks")}, there 16`,
+    null,
+    read.orNull(read.whole(1, 1_000_000)),
+    "tries",
   ),
   runTimeout: option(
     "Bound of a run; a longer one is ended as failed.",

@@ -1,4 +1,5 @@
 /** From a collected DAG to its serial graph. Deterministic: the same file gives the same bytes. */
+import { effectiveWeights } from "./weights.ts";
 import { isoOf, parseInstant } from "../core/calendar/dates.ts";
 import { parseSchedule } from "../core/calendar/timetable.ts";
 import type { Timetable } from "../core/calendar/timetable.ts";
@@ -32,7 +33,8 @@ export function serialise(
       `endDate ${isoOf(endAt)} is before startDate ${isoOf(startAt)}; the DAG would never run: correct one of them`,
     );
   }
-  const serial = tasks.map(serialTask);
+  const weights = effectiveWeights(tasks);
+  const serial = tasks.map((task, position) => serialTask(task, weights[position]!));
   checkSize(serial, maps);
   const graph: SerialGraph = {
     format: GRAPH_FORMAT,
@@ -47,6 +49,7 @@ export function serialise(
     endDate: endAt === null ? null : isoOf(endAt),
     catchup: options.catchup,
     maxActiveRuns: options.maxActiveRuns,
+    ...(options.maxActiveTasks !== null && { maxActiveTasks: options.maxActiveTasks }),
     ...(options.runTimeout !== null && { runTimeoutMs: options.runTimeout }),
     ...(options.runRetries > 0 && {
       runRetries: options.runRetries,
@@ -90,7 +93,7 @@ function serialGroup({ id, parent, options }: DraftGroup): SerialGroup {
 }
 
 /** What is at its default and newer than the first graphs is left out: a graph without it has the hash it had. */
-function serialTask(task: DraftTask): SerialTask {
+function serialTask(task: DraftTask, priorityWeight: number): SerialTask {
   const { id, group, options, inputs, items, map, teardown, decides, upstream, templates, wait } = task;
   return {
     id,
@@ -106,7 +109,7 @@ function serialTask(task: DraftTask): SerialTask {
     executionTimeoutMs: options.executionTimeout,
     pool: options.pool,
     poolSlots: options.poolSlots,
-    priorityWeight: options.priorityWeight,
+    priorityWeight,
     queue: options.queue,
     isolation: options.isolation,
     templates: templates === null ? {} : templates.given,
@@ -116,6 +119,7 @@ function serialTask(task: DraftTask): SerialTask {
     ...(map !== null && { map }),
     ...(Object.keys(items).length > 0 && { items }),
     ...(options.maxActivePerRun !== null && { concurrency: options.maxActivePerRun }),
+    ...(options.maxActivePerDag !== null && { maxActivePerDag: options.maxActivePerDag }),
     ...(decides !== null && { decides }),
     ...(wait !== null && { wait }),
     ...(options.setup && { setup: true as const }),

@@ -101,6 +101,8 @@ export interface TaskDefaults {
   readonly poolSlots?: number | undefined;
   /** Higher goes first within a pool. Default 1. */
   readonly priorityWeight?: number | undefined;
+  /** Whose weight counts beside its own: nobody's, that of all tasks before it, or of all after it. Default `"absolute"`. */
+  readonly weightRule?: "absolute" | "upstream" | "downstream" | undefined;
   /** Which workers take the task: the queue profile they serve. Default `"default"`. */
   readonly queue?: string | undefined;
   /** `"shared"`: beside other bodies in a runner thread. `"own"`: in a process of its own. Default `"shared"`. */
@@ -123,6 +125,8 @@ export interface CommonTaskOptions<
   readonly templates?: T | undefined;
   /** Of a mapped task: so many of its instances at once in one run. Default null: all. */
   readonly maxActivePerRun?: number | null | undefined;
+  /** So many tries of it at once over all runs of its DAG. Default null: as many as its pool allows. */
+  readonly maxActivePerDag?: number | null | undefined;
   /** What people read instead of the id. Default empty: the id. */
   readonly label?: string | undefined;
   /** Markdown, shown on the page. Default empty. */
@@ -174,6 +178,8 @@ export interface DagOptions<S extends ParamsSchema = ParamsSchema> {
   readonly catchup?: boolean | undefined;
   /** How many runs of this DAG may be active at once. Default 16. */
   readonly maxActiveRuns?: number | undefined;
+  /** How many tries may be under way at once over all runs of this DAG. Default null: as many as their pools allow. */
+  readonly maxActiveTasks?: number | null | undefined;
   /** Bound of a run; a longer one is ended as failed. Default null: no bound. */
   readonly runTimeout?: Duration | null | undefined;
   /** How often what failed in a run runs again before the run fails. Default 0. */

@@ -130,7 +130,14 @@ const NO_SETUP = reasons("only a task prepares something or takes it away", ["se
 /** Of waits without a body. */
 const NO_BODY: Reasons = {
   ...NO_SETUP,
-  ...reasons("it holds no slot while it waits", ["pool", "poolSlots", "priorityWeight", "maxActivePerRun"]),
+  ...reasons("it holds no slot while it waits", [
+    "pool",
+    "poolSlots",
+    "priorityWeight",
+    "weightRule",
+    "maxActivePerRun",
+    "maxActivePerDag",
+  ]),
   ...reasons("it has no body that a worker would run", ["queue", "isolation"]),
   ...reasons("it has no body that would read them, and after orders without reading", [
     "inputs",

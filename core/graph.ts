@@ -28,6 +28,8 @@ export interface SerialGraph {
   readonly endDate: string | null;
   readonly catchup: boolean;
   readonly maxActiveRuns: number;
+  /** So many tries at once over all its runs; left out: as many as pools allow. */
+  readonly maxActiveTasks?: number;
   /** JSON Schema of what a trigger may pass as `conf`; null: anything. */
   readonly params: Readonly<Record<string, unknown>> | null;
   /** In definition order, so that a group stands behind the one around it. */
@@ -82,7 +84,7 @@ export interface SerialTask {
   readonly executionTimeoutMs: number | null;
   readonly pool: string;
   readonly poolSlots: number;
-  /** Higher goes first within a pool. */
+  /** Higher goes first within a pool; the weights of others that its weight rule adds are in it. */
   readonly priorityWeight: number;
   /** Task queue profile: which workers take it. */
   readonly queue: string;
@@ -99,6 +101,8 @@ export interface SerialTask {
   readonly decides?: "branch" | "short_circuit";
   /** So many of its instances at once in one run; left out: all. */
   readonly concurrency?: number;
+  /** So many of its tries at once over all runs; left out: as many as its pool allows. */
+  readonly maxActivePerDag?: number;
   /** What it waits for; left out: it is no wait. */
   readonly wait?: SerialWait;
   /** It prepares what its teardowns take away again. */

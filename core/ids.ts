@@ -54,9 +54,8 @@ export function workflowIdOf(dagId: string, runId: string): string {
 /** Workflow id of a part of a run, by the run's own (workflows/run-part.ts). */
 export const partIdOf = (workflowId: string, part: number): string => `${workflowId}.part-${part}`;
 
-/** The account of a pool, and of a DAG's active runs (design 4). */
+/** The account of a pool (design 4). */
 export const poolAccount = (pool: string): string => `pool:${pool}`;
-export const runsAccount = (dagId: string): string => `runs:${dagId}`;
 export const DEFAULT_POOL = "default_pool";
 
 /** Temporal task queue of a queue profile. Workflows and default tasks share one, so that activities can start eagerly. */

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { canonicalJson } from "../core/canonical.ts";
-import { runsAccount } from "../core/ids.ts";
+import type { SerialGraph } from "../core/graph.ts";
 import { transaction } from "../db/connection.ts";
 import { deactivateDags } from "../db/dags/deactivate-dags.ts";
 import { deleteFiles } from "../db/dags/delete-files.ts";
@@ -14,7 +14,7 @@ import { readFilesByPath, readFilesOfDags } from "../db/dags/read-files.ts";
 import type { DagRow, FileFound, FileRow, VersionRow } from "../db/dags/types.ts";
 import { upsertDags } from "../db/dags/upsert-dags.ts";
 import { upsertFiles } from "../db/dags/upsert-files.ts";
-import { upsertRunAccounts } from "../db/dags/upsert-run-accounts.ts";
+import { upsertDagAccounts, type DagLimits } from "../db/dags/upsert-dag-accounts.ts";
 import { Claims, isDuplicate } from "./claims.ts";
 import { sha256, shardOf, versionHash } from "./hashes.ts";
 import type { Bundle, FileError, ImportedDag } from "./types.ts";
@@ -200,9 +200,9 @@ async function storeDags(db: pg.PoolClient, good: readonly Good[]): Promise<stri
     db,
     changed.map(({ id, hash }) => ({ dag_id: id, hash })),
   );
-  await upsertRunAccounts(
+  await upsertDagAccounts(
     db,
-    changed.map(({ dag, id }) => ({ key: runsAccount(id), slots: dag.graph.maxActiveRuns })),
+    changed.map(({ dag }) => limitsOf(dag.graph)),
   );
   return changed.map(({ id }) => id);
 }
@@ -250,6 +250,15 @@ function dagRow(finding: Good, { graph }: ImportedDag): DagRow {
     description: graph.description,
   };
 }
+
+const limitsOf = ({ dagId, maxActiveRuns, maxActiveTasks, tasks }: SerialGraph): DagLimits => ({
+  dag_id: dagId,
+  runs: maxActiveRuns,
+  tasks: maxActiveTasks ?? null,
+  by_task: Object.fromEntries(
+    tasks.flatMap(({ id, maxActivePerDag: most }) => (most === undefined ? [] : [[id, most]])),
+  ),
+});
 
 function versionRow(finding: Good, { graph }: ImportedDag, hash: string): VersionRow {
   const { bundle, lockHash, path } = finding;

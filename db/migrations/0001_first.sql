@@ -165,7 +165,7 @@ create table app.waited (
 
 -- The account book (design 4). A lease without granted_at is a request that waits.
 create table app.account (
-  key         text primary key,                    -- pool:NAME, runs:DAG
+  key         text primary key,                    -- pool:NAME, runs:DAG; limits beside a pool: tasks:DAG, task:DAG:TASK
   slots       integer not null check (slots >= 0),
   description text not null default ''
 );
@@ -176,7 +176,8 @@ create table app.lease (
   try          integer not null,                   -- 0 for the run's own lease
   wait         integer not null default 0,         -- the try goes on behind that wait of its; 0: it begins
   account      text not null,
-  slots        integer not null check (slots >= 0),
+  slots        integer not null check (slots >= 0), -- of the pool; of each limit it takes one place
+  limits       text[] not null default '{}',       -- further accounts that it draws on, in order (app.limits_of)
   priority     integer not null default 1,
   seq          bigint generated always as identity,
   requested_at timestamptz not null default app.now(),
@@ -190,8 +191,10 @@ create table app.lease (
   held         boolean not null default false,     -- a run of a paused DAG: not to be granted, and ahead of nobody
   primary key (run, task_id, map_index, try)
 );
-create index lease_waiting on app.lease (account, priority desc, seq) where granted_at is null and not held;
+create index lease_waiting on app.lease (account, limits, priority desc, seq) where granted_at is null and not held;
 create index lease_used on app.lease (account) include (slots) where granted_at is not null;
+create index lease_limits_used on app.lease (limits) where granted_at is not null and limits <> '{}';
+create index lease_limits_waiting on app.lease (limits) where granted_at is null and not held and limits <> '{}';
 create index lease_untold on app.lease (tell_after) where granted_at is not null and not known;
 create function app.keep_reason() returns trigger language plpgsql as $$
 begin

@@ -103,7 +103,8 @@ end $$;
 
 -- Grants what is free, in the allocator's own order (core/allocate.ts): highest priority, then first come; a head
 -- that does not fit holds up those behind it, one that never can is passed over. At most `free` heads are read, so
--- the cost does not grow with the queue. The caller holds the locks of these accounts (app.lock_accounts).
+-- the cost does not grow with the queue. Accounts with a waiting request that draws on limits as well are left to a pass.
+-- The caller holds the locks of these accounts (app.lock_accounts).
 -- True when a request is left that no pass has given a reason yet.
 create function app.grant_free(p_accounts text[], p_tell_after interval) returns boolean
 language plpgsql as $$
@@ -113,12 +114,13 @@ begin
   with account as (
     select a.key, a.slots, a.slots - coalesce((select sum(l.slots) from app.lease l where l.account = a.key and l.granted_at is not null), 0) as free
     from app.account a where a.key = any (p_accounts)
+      and not exists (select from app.lease w where w.account = a.key and w.granted_at is null and not w.held and w.limits > '{}')
   ), waiting as (
     select l.run, l.task_id, l.map_index, l.try, l.account, a.free,
            sum(l.slots) over (partition by l.account order by l.priority desc, l.seq) as upto
     from account a cross join lateral (
       select * from app.lease w
-      where w.account = a.key and w.granted_at is null and not w.held and w.slots <= a.slots
+      where w.account = a.key and w.limits = '{}' and w.granted_at is null and not w.held and w.slots <= a.slots
       order by w.priority desc, w.seq limit greatest(a.free, 0) + 1
     ) l
   )
@@ -134,15 +136,78 @@ begin
   return undecided;
 end $$;
 
+-- The accounts beside its pool that a try of this task draws on, in order: those that exist of its DAG's active tasks
+-- and of its own tries over all runs.
+create function app.limits_of(p_dag text, p_task text) returns text[] language sql stable as $$
+  select coalesce(array_agg(a.key order by a.key), '{}') from app.account a
+  where a.key in ('tasks:' || p_dag, 'task:' || p_dag || ':' || p_task)
+$$;
+-- Places of a limit that are taken: one for each try.
+create function app.limit_used(p_key text) returns integer language sql stable as $$
+  select count(*)::integer from app.lease l where l.granted_at is not null and l.limits <> '{}' and p_key = any (l.limits)
+$$;
+
+-- Limits of these DAGs came or went: what is under way and what waits draws on those that are now.
+create function app.renew_limits(p_dags text[]) returns void language plpgsql as $$
+begin
+  perform pg_advisory_xact_lock(72, 2);
+  update app.lease l set limits = n.limits
+  from (
+    select o.run, o.task_id, o.map_index, o.try, app.limits_of(r.dag_id, o.task_id) as limits
+    from app.dag_run r join app.lease o on o.run = r.run and o.task_id <> ''
+    where r.dag_id = any (p_dags) and r.state in ('queued', 'running')
+  ) n
+  where l.run = n.run and l.task_id = n.task_id and l.map_index = n.map_index and l.try = n.try and l.limits <> n.limits;
+end $$;
+
+-- How much of each of these DAGs may be under way at once: p is a list of {dag_id, runs, tasks, by_task}.
+create function app.set_dag_limits(p jsonb) returns void language plpgsql as $$
+declare
+  v_changed text[];
+begin
+  with wanted as (
+    select x.dag_id, k.key, k.slots
+    from jsonb_to_recordset(p) as x(dag_id text, runs integer, tasks integer, by_task jsonb)
+    cross join lateral (
+      select 'runs:' || x.dag_id as key, x.runs as slots
+      union all select 'tasks:' || x.dag_id, x.tasks where x.tasks is not null
+      union all select 'task:' || x.dag_id || ':' || t.key, t.value::integer from jsonb_each_text(x.by_task) as t
+    ) k
+  ), gone as (
+    delete from app.account a using jsonb_to_recordset(p) as x(dag_id text)
+    where (a.key = 'tasks:' || x.dag_id or (a.key >= 'task:' || x.dag_id || ':' and a.key < 'task:' || x.dag_id || ';'))
+      and a.key not in (select w.key from wanted w)
+    returning x.dag_id
+  ), made as (
+    insert into app.account as a (key, slots)
+    select w.key, w.slots from wanted w
+    where not exists (select from app.account o where o.key = w.key and o.slots = w.slots)
+    order by w.key
+    on conflict (key) do update set slots = excluded.slots
+    returning a.key
+  )
+  select array_agg(distinct g.dag_id) into v_changed from (
+    select dag_id from gone
+    union all select w.dag_id from made m join wanted w using (key) where m.key not like 'runs:%'
+  ) g;
+  if v_changed is not null then perform app.renew_limits(v_changed); end if;
+end $$;
+
 -- Asks for slots of tries whose cells are written. Free capacity for all of it and nobody ahead: granted as it is
 -- written (and told: the caller's answer carries it); else the allocator's order decides. The caller shares the
 -- allocator (app.share_allocator) since its transaction began.
 create function app.ask(p_requests jsonb, out at_once boolean, out undecided boolean) language plpgsql as $$
 declare
+  v_requests jsonb := p_requests;
   v_accounts text[];
+  v_limits text[];
 begin
   select array_agg(distinct r.account) into v_accounts from jsonb_to_recordset(p_requests) as r(account text);
-  perform app.lock_accounts(74, v_accounts);
+  select array_agg(distinct a.key) into v_limits
+  from jsonb_to_recordset(p_requests) as r(run bigint, task_id text)
+  join app.dag_run d on d.run = r.run
+  join app.account a on a.key in ('tasks:' || d.dag_id, 'task:' || d.dag_id || ':' || r.task_id);
+  perform app.lock_accounts(74, v_accounts || v_limits);
   select coalesce(bool_and(a.room), false) into at_once
   from (
     select q.account,
@@ -156,15 +221,30 @@ begin
     ) q left join app.account acc on acc.key = q.account
   ) a;
 
+  if v_limits is not null then
+    select jsonb_agg(r.request || jsonb_build_object('limits', app.limits_of(d.dag_id, r.request ->> 'task_id')) order by r.n) into v_requests
+    from jsonb_array_elements(p_requests) with ordinality as r(request, n)
+    join app.dag_run d on d.run = (r.request ->> 'run')::bigint;
+    if at_once then
+      select bool_and(acc.slots >= q.places + app.limit_used(q.key)
+        and not exists (select from app.lease w
+          where w.granted_at is null and not w.held and w.limits <> '{}' and q.key = any (w.limits))) into at_once
+      from (
+        select k.key, count(*) as places
+        from jsonb_to_recordset(v_requests) as r(limits text[]) cross join unnest(r.limits) as k(key) group by k.key
+      ) q join app.account acc on acc.key = q.key;
+    end if;
+  end if;
+
   -- A repeat that comes late (its worker was thought dead) must not ask for a try that has ended.
-  insert into app.lease (run, task_id, map_index, try, wait, account, slots, priority, after, granted_at, told_at, tell_after)
-  select r.run, r.task_id, r.map_index, r.try, coalesce(r.wait, 0), r.account, r.slots, r.priority, r.after,
+  insert into app.lease (run, task_id, map_index, try, wait, account, slots, limits, priority, after, granted_at, told_at, tell_after)
+  select r.run, r.task_id, r.map_index, r.try, coalesce(r.wait, 0), r.account, r.slots, coalesce(r.limits, '{}'), r.priority, r.after,
          case when at_once then app.now() end, case when at_once then app.now() end,
          -- The answer may be lost (a killed worker, a slow one): unless the try has begun by then, the outbox tells again.
          case when at_once then app.now() + interval '5 seconds' else app.now() end
-  from rows from (jsonb_to_recordset(p_requests)
-    as (run bigint, task_id text, map_index integer, try integer, wait integer, account text, slots integer, priority integer, after text[]))
-    with ordinality as r(run, task_id, map_index, try, wait, account, slots, priority, after, n)
+  from rows from (jsonb_to_recordset(v_requests)
+    as (run bigint, task_id text, map_index integer, try integer, wait integer, account text, slots integer, limits text[], priority integer, after text[]))
+    with ordinality as r(run, task_id, map_index, try, wait, account, slots, limits, priority, after, n)
   join app.cell c on c.run = r.run and c.task_id = r.task_id and c.map_index = r.map_index
   -- Nor for one that waits, by now or once more.
   where c.try = r.try and c.phase between 0 and 1
@@ -191,6 +271,7 @@ create function app.record_tries(p_started jsonb, p_ended jsonb, p_next jsonb, p
 returns table (inputs jsonb, grants jsonb, waiting boolean) language plpgsql as $$
 declare
   v_freed text[];
+  v_freed_limits text[];
   v_requests jsonb := '[]';
   v_at_once boolean;
   v_undecided boolean := false;
@@ -243,9 +324,10 @@ begin
     delete from app.lease as l
     using jsonb_to_recordset(p_ended) as e(run bigint, task_id text, map_index integer, try integer)
     where l.run = e.run and l.task_id = e.task_id and l.map_index = e.map_index and l.try = e.try
-    returning l.account
+    returning l.account, l.limits
   )
-  select array_agg(distinct f.account) into v_freed from freed f;
+  select array_agg(distinct f.account), array_agg(distinct k.key) filter (where k.key is not null) into v_freed, v_freed_limits
+  from freed f left join lateral unnest(f.limits) as k(key) on true;
 
   if jsonb_array_length(p_next) > 0 then
     with ready as (
@@ -282,6 +364,7 @@ begin
                    join app.lease l on l.run = q.run and l.task_id = q.task_id and l.map_index = -1 and l.try = 1
                    where l.granted_at is not null), '[]'),
          v_undecided or exists (select from app.lease l where l.account = any (v_freed) and l.granted_at is null)
+           or exists (select from app.lease l where l.granted_at is null and not l.held and l.limits <> '{}' and l.limits && v_freed_limits)
   from jsonb_to_recordset(p_started) as s(run bigint, task_id text, map_index integer, try integer, inputs jsonb)
   cross join lateral app.try_inputs(s.run, s.inputs) as i(name, output, stored, n);
 end $$;

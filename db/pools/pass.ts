@@ -1,5 +1,6 @@
 import type pg from "pg";
-import { allocate, type WaitingRequest } from "../../core/allocate.ts";
+import { allocate, type AccountView, type WaitingRequest } from "../../core/allocate.ts";
+import { groupBy } from "../../core/group-by.ts";
 import { transaction, type Db } from "../connection.ts";
 
 /** Heads read per account and pass; those behind them keep the reason of the last one looked at. */
@@ -7,17 +8,15 @@ const HEADS = 256;
 /** A run's own `advance` usually takes its grants within this time; then the outbox tells it. */
 const TELL_AFTER_MS = 20;
 
-interface AccountRow {
-  key: string;
-  slots: number | null;
-  used: number;
+interface LaneRow {
+  account: string;
+  limits: string[];
 }
 
-interface HeadRow {
-  id: string;
-  account: string;
-  slots: number;
-  reason: string | null;
+interface HeadRow extends WaitingRequest {
+  /** Its lane's place among those asked for, from 1. */
+  readonly lane: number;
+  readonly reason: string | null;
 }
 
 /**
@@ -29,30 +28,21 @@ export async function admissionPass(pool: pg.Pool): Promise<number> {
   if (!(await anyWaiting(pool))) return 0;
   return await transaction(pool, async (client) => {
     await client.query("select pg_advisory_xact_lock(72, 2)");
-    const accounts = await accountsWithWaiting(client);
-    const heads = await headsOf(client, accounts);
-    const granted: string[] = [];
-    const reasons = new Map<string, string>();
-    for (const account of accounts) {
-      const own = heads.filter((head) => head.account === account.key);
-      const answer = allocate(account, own.map(toWaiting));
-      granted.push(...answer.granted);
-      for (const head of own) {
-        const reason = answer.reasons.get(head.id);
-        if (reason !== undefined && reason !== head.reason) reasons.set(head.id, reason);
-      }
-    }
+    const rows = await waitingLanes(client);
+    const heads = await headsOf(client, rows);
+    const lanes = rows.map(({ account, limits }, index) => ({
+      accounts: [account, ...limits],
+      heads: heads.get(index + 1) ?? [],
+    }));
+    const { granted, reasons } = allocate(await accountsOf(client, rows), lanes);
+    const before = new Map([...heads.values()].flat().map((head) => [head.id, head.reason]));
+    const changed = new Map([...reasons].filter(([id, reason]) => before.get(id) !== reason));
     if (granted.length > 0) await grant(client, granted);
-    if (reasons.size > 0) await explain(client, reasons);
-    await explainRest(
-      client,
-      accounts.map((account) => account.key),
-    );
+    if (changed.size > 0) await explain(client, changed);
+    await explainRest(client, [...new Set(rows.map(({ account }) => account))]);
     return granted.length;
   });
 }
-
-const toWaiting = (row: HeadRow): WaitingRequest => ({ id: row.id, slots: row.slots });
 
 async function anyWaiting(db: Db): Promise<boolean> {
   const { rows } = await db.query<{ any: boolean }>(
@@ -61,35 +51,61 @@ async function anyWaiting(db: Db): Promise<boolean> {
   return rows[0]!.any;
 }
 
-/** A loose index scan over lease_waiting: one probe per account, however many wait. */
-async function accountsWithWaiting(db: Db): Promise<AccountRow[]> {
-  const { rows } = await db.query<AccountRow>(`
-    with recursive waiting as (
-      (select account from app.lease where granted_at is null and not held order by account limit 1)
+/** The sets of accounts that anything waits for, by a loose scan over lease_waiting: one probe for each, however many wait. */
+async function waitingLanes(db: Db): Promise<LaneRow[]> {
+  const { rows } = await db.query<LaneRow>(`
+    with recursive lane as (
+      (select account, limits from app.lease where granted_at is null and not held order by account, limits limit 1)
       union all
-      select (select l.account from app.lease l where l.granted_at is null and not l.held and l.account > w.account order by l.account limit 1)
-      from waiting w where w.account is not null
+      select n.account, n.limits from lane w cross join lateral (
+        select l.account, l.limits from app.lease l
+        where l.granted_at is null and not l.held and (l.account, l.limits) > (w.account, w.limits)
+        order by l.account, l.limits limit 1) n
     )
-    select w.account as key, a.slots,
-           coalesce((select sum(l.slots) from app.lease l where l.account = w.account and l.granted_at is not null), 0)::integer as used
-    from waiting w left join app.account a on a.key = w.account
-    where w.account is not null`);
+    select account, limits from lane`);
   return rows;
 }
 
-async function headsOf(db: Db, accounts: readonly AccountRow[]): Promise<HeadRow[]> {
+/** Of every account that one of the lanes draws on: its ceiling and what is in use. A limit that is no more bounds nothing. */
+async function accountsOf(db: Db, lanes: readonly LaneRow[]): Promise<AccountView[]> {
+  const { rows } = await db.query<AccountView>(
+    `select k.key, a.slots,
+            coalesce((select sum(l.slots) from app.lease l where l.account = k.key and l.granted_at is not null), 0)::integer as used
+     from unnest($1::text[]) as k(key) left join app.account a on a.key = k.key`,
+    [[...new Set(lanes.map(({ account }) => account))]],
+  );
+  const limits = new Set(lanes.flatMap((lane) => lane.limits));
+  if (limits.size === 0) return rows;
+  const beside = await db.query<AccountView>(
+    `select k.key, coalesce(a.slots, 2147483647) as slots, coalesce(u.used, 0)::integer as used
+     from unnest($1::text[]) as k(key) left join app.account a on a.key = k.key
+     left join (
+       select x.key, sum(l.used) as used from (
+         select limits, count(*) as used from app.lease where granted_at is not null and limits <> '{}' group by limits
+       ) l cross join unnest(l.limits) as x(key) group by x.key
+     ) u on u.key = k.key`,
+    [[...limits]],
+  );
+  return [...rows, ...beside.rows];
+}
+
+async function headsOf(db: Db, lanes: readonly LaneRow[]): Promise<Map<number, HeadRow[]>> {
   const { rows } = await db.query<HeadRow>(
-    `select l.ctid::text as id, l.account, l.slots, l.reason
-     from unnest($1::text[]) as k(key)
+    `select k.n::integer as lane, l.ctid::text as id, l.slots, l.priority, l.seq::double precision as seq, l.reason
+     from unnest($1::text[], $2::text[]) with ordinality as k(account, limits, n)
      cross join lateral (
-       select w.ctid, w.account, w.slots, w.reason, w.priority, w.seq from app.lease w
-       where w.account = k.key and w.granted_at is null and not w.held
+       select w.ctid, w.slots, w.priority, w.seq, w.reason from app.lease w
+       where w.account = k.account and w.limits = k.limits::text[] and w.granted_at is null and not w.held
        order by w.priority desc, w.seq limit ${HEADS}
      ) l
-     order by l.account, l.priority desc, l.seq`,
-    [accounts.map((account) => account.key)],
+     order by k.n, l.priority desc, l.seq`,
+    // An array of arrays of different lengths is none to PostgreSQL.
+    [
+      lanes.map(({ account }) => account),
+      lanes.map(({ limits }) => `{${limits.map((key) => `"${key}"`).join()}}`),
+    ],
   );
-  return rows;
+  return groupBy(rows, (row) => row.lane);
 }
 
 /** By row address: all changes to waiting rows are made under the allocator's lock or delete them, so it holds still. */

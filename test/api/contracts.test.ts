@@ -24,8 +24,8 @@ type Left<T> = T extends Date ? string : T;
 type AsTold<Row> = { [K in keyof Row as Camel<K>]: Left<Row[K]> };
 
 /** Fields that are told otherwise than they are kept: left out there, null here. */
-type ToldOfRun = "runTimeoutMs" | "maxFailedRuns";
-type Told = "retryRules" | "decides" | "concurrency" | "setup" | "teardown" | "wait";
+type ToldOfRun = "maxActiveTasks" | "runTimeoutMs" | "maxFailedRuns";
+type Told = "retryRules" | "decides" | "concurrency" | "setup" | "teardown" | "wait" | "maxActivePerDag";
 
 const same = <A, B>(answer: Same<Plain<A>, Plain<B>>): void => expect(answer).toBe(true);
 
@@ -43,6 +43,7 @@ test("types: contracts say what rows and graphs say", () => {
       retryRules: { error: string; action: "retry" | "fail" | "wait"; delayMs: number | null }[];
       decides: NonNullable<SerialTask["decides"]> | null;
       concurrency: number | null;
+      maxActivePerDag: number | null;
       setup: boolean;
       teardown: string[] | null;
     }
@@ -60,6 +61,7 @@ test("types: contracts say what rows and graphs say", () => {
         "format" | "dagId" | "description" | "owner" | "tags" | "tasks" | "groups" | "maps" | ToldOfRun
       >
     > & {
+      maxActiveTasks: number | null;
       runTimeoutMs: number | null;
       maxFailedRuns: number | null;
     }

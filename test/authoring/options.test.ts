@@ -31,6 +31,8 @@ const UNITS: Readonly<Record<string, string>> = {
   batch: "items",
   maxMapped: "instances",
   maxActivePerRun: "instances",
+  maxActivePerDag: "tries",
+  maxActiveTasks: "tries",
 };
 
 describe("A1: each option is documented", () => {
@@ -56,8 +58,23 @@ describe("A1: each option is documented", () => {
     const said = Object.fromEntries(
       Object.entries(DAG_OPTIONS).map(([name, { fallback }]) => [name, fallback]),
     );
-    const { schedule, defaults, runTimeout, runRetries, runRetryDelay, maxFailedRuns, ...same } = said;
-    expect([runTimeout, runRetries, runRetryDelay, maxFailedRuns]).toEqual([null, 0, 300_000, null]);
+    const {
+      schedule,
+      defaults,
+      maxActiveTasks,
+      runTimeout,
+      runRetries,
+      runRetryDelay,
+      maxFailedRuns,
+      ...same
+    } = said;
+    expect([maxActiveTasks, runTimeout, runRetries, runRetryDelay, maxFailedRuns]).toEqual([
+      null,
+      null,
+      0,
+      300_000,
+      null,
+    ]);
     for (const name of ["runTimeoutMs", "runRetries", "runRetryDelayMs", "maxFailedRuns"])
       expect(graph).not.toHaveProperty(name);
     expect([schedule, defaults]).toEqual([null, {}]);

@@ -38,7 +38,7 @@ describe("B3: triggers on the whole product", () => {
       );
       return rows[0]?.reason as string | undefined;
     });
-    expect(reason).toContain("is full: 1 of 1 in use");
+    expect(reason).toContain("are at their limit: 1 of 1");
     await calendar.settled(id!);
     expect(await states(id!)).toEqual(["success", "success"]);
   });

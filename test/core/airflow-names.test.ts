@@ -1,10 +1,20 @@
 import { expect, test } from "vitest";
 import { exportMeant, optionMeant } from "../../core/airflow-names.ts";
 
-const DAG = ["schedule", "zone", "startDate", "defaults", "doc", "maxActiveRuns"];
+const DAG = ["schedule", "zone", "startDate", "defaults", "doc", "maxActiveRuns", "maxActiveTasks"];
 const SENSOR = ["every", "timeout", "softFail"];
 const RUN = ["dag", "task", "before", "logicalDate", "every"];
-const TASK = ["retries", "retryDelay", "retryFactor", "pool", "inputs", "after", "doc"];
+const TASK = [
+  "retries",
+  "retryDelay",
+  "retryFactor",
+  "pool",
+  "inputs",
+  "after",
+  "doc",
+  "maxActivePerDag",
+  "weightRule",
+];
 
 test.each([
   ["schedule_interval", DAG, '; did you mean "schedule"?'],
@@ -12,10 +22,13 @@ test.each([
   ["default_args", DAG, '; did you mean "defaults"?'],
   ["start_date", DAG, '; did you mean "startDate"?'],
   ["max_active_runs", DAG, '; did you mean "maxActiveRuns"?'],
-  ["concurrency", DAG, '; a pool bounds how many tasks run at once: defaults: { pool: "…" }'],
-  ["max_active_tasks", DAG, '; a pool bounds how many tasks run at once: defaults: { pool: "…" }'],
+  ["concurrency", DAG, '; did you mean "maxActiveTasks"?'],
+  ["max_active_tasks", DAG, '; did you mean "maxActiveTasks"?'],
   ["dag_id", DAG, "; the id is the first argument of dag()"],
   ["retry_exponential_backoff", TASK, '; did you mean "retryFactor"?'],
+  ["max_active_tis_per_dag", TASK, '; did you mean "maxActivePerDag"?'],
+  ["task_concurrency", TASK, '; did you mean "maxActivePerDag"?'],
+  ["weight_rule", TASK, '; did you mean "weightRule"?'],
   ["op_kwargs", TASK, '; did you mean "inputs"?'],
   ["doc_md", TASK, '; did you mean "doc"?'],
   ["poke_interval", SENSOR, '; did you mean "every"?'],

@@ -1,113 +1,26 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { allocate } from "../../core/allocate.ts";
-import { advance, type RecordRow, type RequestRow } from "../../db/pools/advance.ts";
+import { advance } from "../../db/pools/advance.ts";
 import { markTold, takeUntold } from "../../db/pools/outbox.ts";
 import { admissionPass } from "../../db/pools/pass.ts";
-import { closeRuns, createRuns, openRun } from "../../db/runs.ts";
+import { createRuns } from "../../db/runs.ts";
 import { recordTries } from "../../db/tries.ts";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { AccountBook, ask, ended, settled, started } from "../support/account-book.ts";
+import type { TestDatabase } from "../support/database.ts";
 
+let book: AccountBook;
 let db: TestDatabase;
-let version: number;
-let runs = 0;
-
 beforeAll(async () => {
-  db = await createTestDatabase();
-  await db.pool.query("insert into app.bundle (hash, code) values ('b', '')");
-  await db.pool.query(
-    `insert into app.dag (dag_id, file, timetable, timetable_hash, max_active_runs, shard) values ('d', 'd.ts', '{"kind":"manual"}', 'h', 1000, 0)`,
-  );
-  const { rows } = await db.pool.query<{ version: number }>(
-    "insert into app.dag_version (dag_id, number, hash, graph, bundle_hash, file) values ('d', 1, 'h', '{}', 'b', 'd.ts') returning version",
-  );
-  version = rows[0]!.version;
+  book = await AccountBook.make();
+  ({ db } = book);
 });
 afterAll(async () => await db.drop());
-beforeEach(async () => {
-  await db.pool.query("delete from app.lease");
-  await db.pool.query("delete from app.account where key like 'pool:%' or key = 'runs:d'");
-  await db.pool.query("insert into app.account (key, slots) values ('runs:d', 1000)");
-});
+beforeEach(async () => await book.clear());
 
-const pool = async (name: string, slots: number): Promise<void> =>
-  void (await db.pool.query(
-    "insert into app.account (key, slots) values ($1, $2) on conflict (key) do update set slots = excluded.slots",
-    [`pool:${name}`, slots],
-  ));
-
-async function newRun(): Promise<number> {
-  const at = new Date(Date.UTC(2026, 0, 1) + runs++ * 60_000).toISOString();
-  const [run] = await createRuns(db.pool, [
-    {
-      dag_id: "d",
-      run_id: at,
-      run_type: "manual",
-      logical_at: at,
-      start_at: at,
-      end_at: at,
-      version,
-      who: "test",
-      first: null,
-    },
-  ]);
-  await openRun(db.pool, run!.run);
-  return run!.run;
-}
-
-const ask = (
-  run: number,
-  task_id: string,
-  account: string,
-  slots = 1,
-  priority = 1,
-  number = 1,
-): RequestRow => ({
-  run,
-  task_id,
-  map_index: -1,
-  try: number,
-  account: `pool:${account}`,
-  slots,
-  priority,
-});
-const ended = (run: number, task_id: string, number = 1) => ({
-  run,
-  task_id,
-  map_index: -1,
-  try: number,
-  state: "success" as const,
-  at: new Date().toISOString(),
-  error: null,
-  output: null,
-});
-const started = (run: number, task_id: string, number = 1) => ({
-  run,
-  task_id,
-  map_index: -1,
-  try: number,
-  worker: "w",
-  at: new Date().toISOString(),
-  inputs: {},
-});
-async function used(account: string): Promise<number> {
-  const { rows } = await db.pool.query(
-    "select coalesce(sum(slots), 0)::integer as used from app.lease where account = $1 and granted_at is not null",
-    [`pool:${account}`],
-  );
-  return rows[0].used;
-}
-const settled = (run: number, seq: number, task_id: string, number = 1): RecordRow => ({
-  run,
-  seq,
-  task_id,
-  map_index: -1,
-  try: number,
-  state: "success",
-  try_state: "success",
-  error: null,
-  output: null,
-});
+const pool = async (name: string, slots: number): Promise<void> => await book.setPool(name, slots);
+const newRun = async (): Promise<number> => await book.newRun();
+const used = async (name: string): Promise<number> => await book.used(name);
 
 describe("B11: the account book", () => {
   it("K44: pool of 24; 12, 12 and 16: 12 + 12 first, 16 later, never above 24", async () => {
@@ -340,9 +253,12 @@ describe("B11: the account book", () => {
             asked.map((one, i) => ask(run, `t${i}`, "q", one.slots, one.priority)),
           );
           const order = asked
-            .map((one, i) => ({ id: `t${i}`, ...one, n: i }))
-            .sort((a, b) => b.priority - a.priority || a.n - b.n);
-          const want = allocate({ key: "pool:q", slots, used: 0 }, order).granted;
+            .map((one, i) => ({ id: `t${i}`, ...one, seq: i }))
+            .sort((a, b) => b.priority - a.priority || a.seq - b.seq);
+          const want = allocate(
+            [{ key: "pool:q", slots, used: 0 }],
+            [{ accounts: ["pool:q"], heads: order }],
+          ).granted;
           expect(grants.map((grant) => grant.task_id).sort()).toEqual([...want].sort());
           await db.pool.query("delete from app.lease where run = $1", [run]);
         },
@@ -365,7 +281,7 @@ describe("B3 K23: runs and their places", () => {
         logical_at: at,
         start_at: at,
         end_at: at,
-        version,
+        version: book.version,
         who: "s",
         first: null,
       };
@@ -379,9 +295,7 @@ describe("B3 K23: runs and their places", () => {
       ["w4", false],
     ]);
     expect((await createRuns(db.pool, asked)).every((run) => !run.created)).toBe(true);
-    const close = async (run: number) =>
-      await closeRuns(db.pool, [{ run, records: [], state: "success", reason: null, progress: null }]);
-    expect(await close(made[0]!.run)).toBe(true);
+    expect(await book.close(made[0]!.run)).toBe(true);
     expect(await admissionPass(db.pool)).toBe(1);
     await db.pool.query("update app.lease set tell_after = app.now()");
     const untold = await takeUntold(db.pool, 10, 1000);

@@ -39,6 +39,37 @@ describe("A7: mapped tasks on real servers", () => {
     expect(await runs.slotsInUse(run.run)).toBe(0);
   });
 
+  it("A7 B11: per-task concurrency over all runs: never more than maxActivePerDag tries of a task, nor maxActiveTasks of a DAG", async () => {
+    await product.save(
+      "over.ts",
+      `export const over = dag("map_over", { schedule: null, maxActiveTasks: 4 }, () => {
+         const span = async (ms: number) => {
+           const from = Date.now();
+           await new Promise((done) => setTimeout(done, ms));
+           return { from, to: Date.now() };
+         };
+         const load = task("load", { expand: { n: [1, 2, 3, 4, 5, 6] }, maxActivePerDag: 2 }, () => span(80));
+         const rest = task("rest", { expand: { n: [1, 2, 3, 4, 5, 6] } }, () => span(60));
+         task("all", { inputs: { load, rest } }, ({ inputs }) => inputs);
+       });`,
+    );
+    const ended = await Promise.all([1, 2, 3].map(async () => await runs.trigger("map_over")));
+    type Span = { from: number; to: number };
+    const spans = ended.map((run) => run.outputs["all"] as { load: Span[]; rest: Span[] });
+    const most = (all: readonly Span[]): number =>
+      Math.max(...all.map(({ from }) => all.filter((other) => other.from <= from && from < other.to).length));
+    const load = spans.flatMap((one) => one.load);
+    expect(load).toHaveLength(18);
+    expect(most(load)).toBe(2);
+    const all = [...load, ...spans.flatMap((one) => one.rest)];
+    expect(most(all)).toBeLessThanOrEqual(4);
+    expect(most(all)).toBeGreaterThan(2);
+    const { rows } = await product.pool.query<{ reason: string }>(
+      "select distinct w.reason from app.waited w join app.dag_run r using (run) where r.dag_id = 'map_over'",
+    );
+    for (const { reason } of rows) expect(reason).toMatch(/^(the active t|waits behind)/);
+  });
+
   it(
     "K41: 1,024 run; 1,025, a text and null are errors, and no instance is made",
     { timeout: 120_000 },

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { workflowIdOf } from "../../core/ids.ts";
+import { executionsOf } from "../support/executions.ts";
 import { sleep, startProduct, until, type Product } from "../support/product.ts";
 
 let product: Product;

@@ -67,6 +67,12 @@ export function DagInfo({ dag, view }: { readonly dag: DagDetail; readonly view:
             <dd>{graph.catchup ? "yes" : "no"}</dd>
             <dt>Active runs</dt>
             <dd>at most {graph.maxActiveRuns}</dd>
+            {graph.maxActiveTasks !== null && (
+              <>
+                <dt>Active tasks</dt>
+                <dd>at most {graph.maxActiveTasks} over all runs</dd>
+              </>
+            )}
             <dt>Tasks</dt>
             <dd>
               {graph.tasks.length},{" "}

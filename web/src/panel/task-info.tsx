@@ -66,6 +66,7 @@ export function TaskFacts({
       <dd>
         <Link to={{ page: "pools" }}>{task.pool}</Link>, {task.poolSlots}{" "}
         {task.poolSlots === 1 ? "slot" : "slots"}, priority {task.priorityWeight}
+        {task.maxActivePerDag !== null && `, at most ${task.maxActivePerDag} at once over all runs`}
       </dd>
       <dt>Queue</dt>
       <dd>{task.queue}</dd>

@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { allocate } from "../../core/allocate.ts";
 import { retryDelayMs } from "../../core/backoff.ts";
 import { afterFailure, fraction } from "../../core/retry.ts";
 import { parseRunId, runIdOf, isId } from "../../core/ids.ts";
@@ -27,49 +26,6 @@ describe("K34 A5: long back-off", () => {
         expect(next.delayMs).toBeGreaterThanOrEqual(Math.floor(3_600_000 * (1 - jitter)));
       }),
       { seed: 34 },
-    );
-  });
-});
-
-describe("B11: the allocator", () => {
-  const heads = (...slots: number[]) => slots.map((n, i) => ({ id: `r${i}`, slots: n }));
-
-  it("K44: pool of 24; 12, 12 and 16 slots: 12 + 12 first, 16 later", () => {
-    const first = allocate({ key: "pool:p", slots: 24, used: 0 }, heads(12, 12, 16));
-    expect(first.granted).toEqual(["r0", "r1"]);
-    expect(first.reasons.get("r2")).toBe('pool "p" is full: 24 of 24 in use, needs 16');
-    expect(allocate({ key: "pool:p", slots: 24, used: 0 }, heads(16)).granted).toEqual(["r0"]);
-  });
-
-  it("K45: a request bigger than its pool says so and holds up nobody", () => {
-    const answer = allocate({ key: "pool:p", slots: 2, used: 0 }, heads(4, 1));
-    expect(answer.granted).toEqual(["r1"]);
-    expect(answer.reasons.get("r0")).toBe('can never run: needs 4, pool "p" has 2');
-  });
-
-  it("K48: a pool that does not exist is the reason shown", () => {
-    expect(allocate({ key: "pool:nope", slots: null, used: 0 }, heads(1)).reasons.get("r0")).toBe(
-      'can never run: pool "nope" does not exist',
-    );
-  });
-
-  it("after a shrink nothing is granted until use is below the limit", () => {
-    expect(allocate({ key: "pool:p", slots: 4, used: 7 }, heads(1)).granted).toEqual([]);
-    expect(allocate({ key: "pool:p", slots: 4, used: 3 }, heads(1, 1)).granted).toEqual(["r0"]);
-  });
-
-  it("never above the ceiling, always in order, every request granted or told why", () => {
-    fc.assert(
-      fc.property(fc.nat(40), fc.nat(60), fc.array(fc.integer({ min: 1, max: 50 })), (slots, used, asked) => {
-        const requests = heads(...asked);
-        const { granted, reasons } = allocate({ key: "pool:p", slots, used }, requests);
-        const taken = granted.reduce((sum, id) => sum + requests.find((r) => r.id === id)!.slots, 0);
-        if (granted.length > 0) expect(used + taken).toBeLessThanOrEqual(slots);
-        expect(granted.length + reasons.size).toBe(requests.length);
-        const possible = requests.filter((r) => r.slots <= slots).map((r) => r.id);
-        expect(granted).toEqual(possible.slice(0, granted.length));
-      }),
-      { seed: 44, numRuns: 2000 },
     );
   });
 });
