@@ -7,6 +7,10 @@ create table app.account (
   key text not null,
   slots integer not null,
   description text not null default ''::text,
+  cohort text,
+  most integer,
+  core_hours double precision,
+  exhausted_until timestamp with time zone,
   constraint account_pkey PRIMARY KEY (key),
   constraint account_slots_check CHECK ((slots >= 0))
 );
@@ -90,6 +94,8 @@ create table app.dag (
   owner text not null default ''::text,
   tags text[] not null default '{}'::text[],
   description text not null default ''::text,
+  tenant text,
+  class smallint not null default 1,
   updated_at timestamp with time zone not null default app.now(),
   max_failed_runs integer,
   constraint dag_pkey PRIMARY KEY (dag_id)
@@ -120,6 +126,8 @@ create table app.dag_run (
   version bigint not null,
   conf jsonb not null default '{}'::jsonb,
   triggered_by text,
+  tenant text,
+  class smallint not null default 1,
   queued_at timestamp with time zone not null default app.now(),
   started_at timestamp with time zone,
   ended_at timestamp with time zone,
@@ -148,6 +156,18 @@ create table app.dag_version (
 );
 CREATE INDEX dag_version_hash ON app.dag_version USING btree (dag_id, hash);
 
+create table app.dial (
+  id bigint generated always as identity not null,
+  at timestamp with time zone not null default app.now(),
+  who text not null,
+  reason text not null,
+  tries integer,
+  below_class smallint,
+  below_priority integer,
+  constraint dial_pkey PRIMARY KEY (id),
+  constraint dial_tries_check CHECK ((tries >= 0))
+);
+
 create table app.idempotency (
   key text not null,
   at timestamp with time zone not null default app.now(),
@@ -164,6 +184,8 @@ create table app.lease (
   account text not null,
   slots integer not null,
   limits text[] not null default '{}'::text[],
+  class smallint not null default 1,
+  cores real not null default 1,
   priority integer not null default 1,
   seq bigint generated always as identity not null,
   requested_at timestamp with time zone not null default app.now(),
@@ -175,6 +197,7 @@ create table app.lease (
   reason text,
   reason_since timestamp with time zone,
   held boolean not null default false,
+  preempted_at timestamp with time zone,
   constraint lease_pkey PRIMARY KEY (run, task_id, map_index, try),
   constraint lease_slots_check CHECK ((slots >= 0))
 ) with (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0);
@@ -182,7 +205,15 @@ CREATE INDEX lease_limits_used ON app.lease USING btree (limits) WHERE ((granted
 CREATE INDEX lease_limits_waiting ON app.lease USING btree (limits) WHERE ((granted_at IS NULL) AND (NOT held) AND (limits <> '{}'::text[]));
 CREATE INDEX lease_untold ON app.lease USING btree (tell_after) WHERE ((granted_at IS NOT NULL) AND (NOT known));
 CREATE INDEX lease_used ON app.lease USING btree (account) INCLUDE (slots) WHERE (granted_at IS NOT NULL);
-CREATE INDEX lease_waiting ON app.lease USING btree (account, limits, priority DESC, seq) WHERE ((granted_at IS NULL) AND (NOT held));
+CREATE INDEX lease_waiting ON app.lease USING btree (account, limits, class, priority DESC, seq) WHERE ((granted_at IS NULL) AND (NOT held));
+
+create table app.limits (
+  id bigint generated always as identity not null,
+  at timestamp with time zone not null default app.now(),
+  who text not null,
+  spec jsonb not null,
+  constraint limits_pkey PRIMARY KEY (id)
+);
 
 create table app.run_key (
   dag_id text not null,
@@ -207,12 +238,20 @@ create table app.secret (
   constraint secret_pkey PRIMARY KEY (name)
 );
 
+create table app.spent (
+  tenant text not null,
+  at timestamp with time zone not null default app.now(),
+  core_ms double precision not null
+);
+CREATE INDEX spent_at ON app.spent USING btree (tenant, at);
+
 create table app.stop (
   run bigint not null,
   task_id text not null,
   map_index integer not null,
   try integer not null,
   at timestamp with time zone not null default app.now(),
+  give_back text,
   constraint stop_pkey PRIMARY KEY (run, task_id, map_index, try)
 );
 
@@ -367,12 +406,16 @@ declare
   v_limits text[];
 begin
   select array_agg(distinct r.account) into v_accounts from jsonb_to_recordset(p_requests) as r(account text);
-  select array_agg(distinct a.key) into v_limits
-  from jsonb_to_recordset(p_requests) as r(run bigint, task_id text)
+  -- The accounts beside pools: usually there are none.
+  select array_agg(distinct k.key) into v_limits
+  from jsonb_to_recordset(p_requests) as r(run bigint, task_id text, account text)
   join app.dag_run d on d.run = r.run
-  join app.account a on a.key in ('tasks:' || d.dag_id, 'task:' || d.dag_id || ':' || r.task_id);
+  join app.account a on a.key in ('tasks:' || d.dag_id, 'task:' || d.dag_id || ':' || r.task_id, 'tenant:' || d.tenant,
+                                  case when d.run_type = 'manual' then 'adhoc:' || substr(r.account, 6) end)
+  cross join unnest(array[a.key, 'cohort:' || a.cohort]) as k(key)
+  where k.key is not null;
   perform app.lock_accounts(74, v_accounts || v_limits);
-  select coalesce(bool_and(a.room), false) into at_once
+  select coalesce(bool_and(a.room), false) and not exists (select from app.dial_in_force()) into at_once
   from (
     select q.account,
            acc.slots is not null
@@ -386,30 +429,35 @@ begin
   ) a;
 
   if v_limits is not null then
-    select jsonb_agg(r.request || jsonb_build_object('limits', app.limits_of(d.dag_id, r.request ->> 'task_id')) order by r.n) into v_requests
+    select jsonb_agg(r.request || jsonb_build_object('limits', app.limits_of(d, r.request ->> 'task_id', r.request ->> 'account')) order by r.n)
+    into v_requests
     from jsonb_array_elements(p_requests) with ordinality as r(request, n)
     join app.dag_run d on d.run = (r.request ->> 'run')::bigint;
     if at_once then
       select bool_and(acc.slots >= q.places + app.limit_used(q.key)
+        and coalesce(acc.exhausted_until <= app.now(), true)
         and not exists (select from app.lease w
           where w.granted_at is null and not w.held and w.limits <> '{}' and q.key = any (w.limits))) into at_once
       from (
-        select k.key, count(*) as places
-        from jsonb_to_recordset(v_requests) as r(limits text[]) cross join unnest(r.limits) as k(key) group by k.key
+        select k.key, sum(case when k.key like 'task%' then 1 else r.slots end) as places
+        from jsonb_to_recordset(v_requests) as r(limits text[], slots integer) cross join unnest(r.limits) as k(key) group by k.key
       ) q join app.account acc on acc.key = q.key;
     end if;
   end if;
 
   -- A repeat that comes late (its worker was thought dead) must not ask for a try that has ended.
-  insert into app.lease (run, task_id, map_index, try, wait, account, slots, limits, priority, after, granted_at, told_at, tell_after)
-  select r.run, r.task_id, r.map_index, r.try, coalesce(r.wait, 0), r.account, r.slots, coalesce(r.limits, '{}'), r.priority, r.after,
+  insert into app.lease (run, task_id, map_index, try, wait, account, slots, limits, class, cores, priority, after, granted_at, told_at, tell_after)
+  select r.run, r.task_id, r.map_index, r.try, coalesce(r.wait, 0), r.account, r.slots, coalesce(r.limits, '{}'), d.class, coalesce(r.cores, 1),
+         r.priority, r.after,
          case when at_once then app.now() end, case when at_once then app.now() end,
          -- The answer may be lost (a killed worker, a slow one): unless the try has begun by then, the outbox tells again.
          case when at_once then app.now() + interval '5 seconds' else app.now() end
   from rows from (jsonb_to_recordset(v_requests)
-    as (run bigint, task_id text, map_index integer, try integer, wait integer, account text, slots integer, limits text[], priority integer, after text[]))
-    with ordinality as r(run, task_id, map_index, try, wait, account, slots, limits, priority, after, n)
+    as (run bigint, task_id text, map_index integer, try integer, wait integer, account text, slots integer, limits text[], cores real,
+        priority integer, after text[]))
+    with ordinality as r(run, task_id, map_index, try, wait, account, slots, limits, cores, priority, after, n)
   join app.cell c on c.run = r.run and c.task_id = r.task_id and c.map_index = r.map_index
+  join app.dag_run d on d.run = r.run
   -- Nor for one that waits, by now or once more.
   where c.try = r.try and c.phase between 0 and 1
   order by r.n
@@ -548,8 +596,8 @@ begin
   for r in
     select * from rows from (jsonb_to_recordset(p)
       as (dag_id text, run_id text, run_type text, logical_at timestamptz, fork integer, start_at timestamptz,
-          end_at timestamptz, version bigint, conf jsonb, who text, request text, first jsonb))
-      with ordinality as x(dag_id, run_id, run_type, logical_at, fork, start_at, end_at, version, conf, who, request, first, n)
+          end_at timestamptz, version bigint, conf jsonb, who text, request text, first jsonb, tenant text, class smallint))
+      with ordinality as x(dag_id, run_id, run_type, logical_at, fork, start_at, end_at, version, conf, who, request, first, tenant, class, n)
     order by x.dag_id, x.logical_at, x.fork, x.n
   loop
     insert into app.run_key as k (dag_id, logical_at, fork, run, request)
@@ -559,9 +607,13 @@ begin
     v_new := v_new || (v_run is not null);
     v_is_own := v_run is not null;
     if v_run is not null then
-      insert into app.dag_run (run, dag_id, run_id, run_type, logical_at, start_at, end_at, state, version, conf, triggered_by, queued_at)
-      values (v_run, r.dag_id, r.run_id, r.run_type, r.logical_at, r.start_at, r.end_at, 'queued', r.version,
-              coalesce(r.conf, '{}'), r.who, app.now());
+      insert into app.dag_run (run, dag_id, run_id, run_type, logical_at, start_at, end_at, state, version, conf, triggered_by, tenant, class,
+                               queued_at)
+      select v_run, r.dag_id, r.run_id, r.run_type, r.logical_at, r.start_at, r.end_at, 'queued', r.version,
+             coalesce(r.conf, '{}'), r.who, coalesce(r.tenant, d.tenant),
+             -- Backfills are of the lowest class, whatever their DAG's.
+             case when r.run_type = 'backfill' then 0 else coalesce(r.class, d.class, 1) end, app.now()
+      from (select) o left join app.dag d on d.dag_id = r.dag_id;
       if r.run_type = 'manual' then
         insert into app.audit (who, action, dag_id, run_id) values (r.who, 'trigger', r.dag_id, r.run_id);
       end if;
@@ -637,6 +689,15 @@ begin
   ) o
   order by a.asked_as;
 end $function$;
+
+CREATE OR REPLACE FUNCTION app.dial_in_force()
+ RETURNS SETOF app.dial
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select * from (select * from app.dial order by id desc limit 1) d
+  where coalesce(d.tries, d.below_class, d.below_priority) is not null
+$function$;
 
 CREATE OR REPLACE FUNCTION app.due_alerts(p_limit integer, p_hold_ms double precision)
  RETURNS TABLE(run bigint, task_id text, map_index integer, try integer, kind text, message text, at timestamp with time zone, attempts integer, dag_id text, run_id text, owner text)
@@ -813,13 +874,16 @@ begin
   with account as (
     select a.key, a.slots, a.slots - coalesce((select sum(l.slots) from app.lease l where l.account = a.key and l.granted_at is not null), 0) as free
     from app.account a where a.key = any (p_accounts)
-      and not exists (select from app.lease w where w.account = a.key and w.granted_at is null and not w.held and w.limits > '{}')
+      -- Places of runs are no concern of the dial.
+      and (a.key like 'runs:%' or not exists (select from app.dial_in_force()))
+      and not exists (select from app.lease w
+        where w.account = a.key and w.granted_at is null and not w.held and (w.limits > '{}' or (w.limits = '{}' and w.class <> 1)))
   ), waiting as (
     select l.run, l.task_id, l.map_index, l.try, l.account, a.free,
            sum(l.slots) over (partition by l.account order by l.priority desc, l.seq) as upto
     from account a cross join lateral (
       select * from app.lease w
-      where w.account = a.key and w.limits = '{}' and w.granted_at is null and not w.held and w.slots <= a.slots
+      where w.account = a.key and w.limits = '{}' and w.class = 1 and w.granted_at is null and not w.held and w.slots <= a.slots
       order by w.priority desc, w.seq limit greatest(a.free, 0) + 1
     ) l
   )
@@ -917,16 +981,23 @@ CREATE OR REPLACE FUNCTION app.limit_used(p_key text)
  LANGUAGE sql
  STABLE
 AS $function$
-  select count(*)::integer from app.lease l where l.granted_at is not null and l.limits <> '{}' and p_key = any (l.limits)
+  select coalesce(sum(case when p_key like 'task%' then 1 else l.slots end), 0)::integer
+  from app.lease l where l.granted_at is not null and l.limits <> '{}' and p_key = any (l.limits)
 $function$;
 
-CREATE OR REPLACE FUNCTION app.limits_of(p_dag text, p_task text)
+CREATE OR REPLACE FUNCTION app.limits_of(p_run app.dag_run, p_task text, p_account text)
  RETURNS text[]
  LANGUAGE sql
  STABLE
 AS $function$
-  select coalesce(array_agg(a.key order by a.key), '{}') from app.account a
-  where a.key in ('tasks:' || p_dag, 'task:' || p_dag || ':' || p_task)
+  select coalesce(array_agg(k.key order by k.key), '{}') from (
+    select a.key from app.account a
+    where a.key in ('tasks:' || p_run.dag_id, 'task:' || p_run.dag_id || ':' || p_task, 'tenant:' || p_run.tenant,
+                    case when p_run.run_type = 'manual' then 'adhoc:' || substr(p_account, 6) end)
+    union all
+    select 'cohort:' || t.cohort from app.account t
+    where t.key = 'tenant:' || p_run.tenant and t.cohort is not null
+  ) k
 $function$;
 
 CREATE OR REPLACE FUNCTION app.lock_accounts(p_class integer, p_accounts text[])
@@ -1168,13 +1239,14 @@ CREATE OR REPLACE FUNCTION app.renew_limits(p_dags text[])
 AS $function$
 begin
   perform pg_advisory_xact_lock(72, 2);
-  update app.lease l set limits = n.limits
+  update app.lease l set limits = n.limits, class = n.class
   from (
-    select o.run, o.task_id, o.map_index, o.try, app.limits_of(r.dag_id, o.task_id) as limits
+    select o.run, o.task_id, o.map_index, o.try, app.limits_of(r, o.task_id, o.account) as limits, r.class
     from app.dag_run r join app.lease o on o.run = r.run and o.task_id <> ''
     where r.dag_id = any (p_dags) and r.state in ('queued', 'running')
   ) n
-  where l.run = n.run and l.task_id = n.task_id and l.map_index = n.map_index and l.try = n.try and l.limits <> n.limits;
+  where l.run = n.run and l.task_id = n.task_id and l.map_index = n.map_index and l.try = n.try
+    and (l.limits <> n.limits or l.class <> n.class);
 end $function$;
 
 CREATE OR REPLACE FUNCTION app.reopen_run(p_run bigint, p_records jsonb, p_state jsonb, p_version bigint, OUT placed boolean, OUT undecided boolean)

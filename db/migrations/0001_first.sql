@@ -45,6 +45,8 @@ create table app.dag (
   owner           text not null default '',
   tags            text[] not null default '{}',
   description     text not null default '',
+  tenant          text,                            -- by the limits file; null: none
+  class           smallint not null default 1,     -- priority class: 0 best effort, 1 standard, 2 critical
   updated_at      timestamptz not null default app.now()
 );
 create index dag_due on app.dag (next_due_at) where active and not paused and next_due_at is not null;
@@ -96,6 +98,8 @@ create table app.dag_run (
   version      bigint not null,
   conf         jsonb not null default '{}',
   triggered_by text,
+  tenant       text,                               -- and class: its DAG's when it was made, or its caller's
+  class        smallint not null default 1,
   queued_at    timestamptz not null default app.now(),
   started_at   timestamptz,
   ended_at     timestamptz,
@@ -165,9 +169,14 @@ create table app.waited (
 
 -- The account book (design 4). A lease without granted_at is a request that waits.
 create table app.account (
-  key         text primary key,                    -- pool:NAME, runs:DAG; limits beside a pool: tasks:DAG, task:DAG:TASK
-  slots       integer not null check (slots >= 0),
-  description text not null default ''
+  key             text primary key,                -- pool:NAME, runs:DAG; limits beside a pool: tasks:DAG, task:DAG:TASK,
+                                                   -- tenant:NAME, cohort:NAME, adhoc:POOL (what runs by hand may take of it)
+  slots           integer not null check (slots >= 0),
+  description     text not null default '',
+  cohort          text,                            -- of a tenant: who lends to it and borrows of it; null: nobody
+  most            integer,                         -- of a tenant: so many slots with what it borrows; null: all that is lent
+  core_hours      double precision,                -- of a tenant, a day (UTC); null: any
+  exhausted_until timestamptz                      -- of a tenant: these are used up
 );
 create table app.lease (
   run          bigint not null,
@@ -178,6 +187,8 @@ create table app.lease (
   account      text not null,
   slots        integer not null check (slots >= 0), -- of the pool; of each limit it takes one place
   limits       text[] not null default '{}',       -- further accounts that it draws on, in order (app.limits_of)
+  class        smallint not null default 1,
+  cores        real not null default 1,            -- for compute-hours
   priority     integer not null default 1,
   seq          bigint generated always as identity,
   requested_at timestamptz not null default app.now(),
@@ -189,9 +200,10 @@ create table app.lease (
   reason       text,                               -- why it waits
   reason_since timestamptz,
   held         boolean not null default false,     -- a run of a paused DAG: not to be granted, and ahead of nobody
+  preempted_at timestamptz,                        -- its try was asked to give the slot back
   primary key (run, task_id, map_index, try)
 );
-create index lease_waiting on app.lease (account, limits, priority desc, seq) where granted_at is null and not held;
+create index lease_waiting on app.lease (account, limits, class, priority desc, seq) where granted_at is null and not held;
 create index lease_used on app.lease (account) include (slots) where granted_at is not null;
 create index lease_limits_used on app.lease (limits) where granted_at is not null and limits <> '{}';
 create index lease_limits_waiting on app.lease (limits) where granted_at is null and not held and limits <> '{}';
@@ -232,6 +244,33 @@ create table app.audit (
   detail  jsonb not null default '{}'
 );
 create index audit_at on app.audit (at desc);
+
+-- The emergency dial: the newest row is in force; one without bounds is no dial.
+create table app.dial (
+  id             bigint generated always as identity primary key,
+  at             timestamptz not null default app.now(),
+  who            text not null,
+  reason         text not null,
+  tries          integer check (tries >= 0),       -- so many at once over all pools
+  below_class    smallint,                         -- what is of a lower class waits
+  below_priority integer                           -- what has a lower priority waits
+);
+
+-- The limits file as it was applied last; older ones are history.
+create table app.limits (
+  id   bigint generated always as identity primary key,
+  at   timestamptz not null default app.now(),
+  who  text not null,
+  spec jsonb not null
+);
+
+-- Core-milliseconds that tenants used, as leases end; app.roll_spent adds them up by the minute.
+create table app.spent (
+  tenant  text not null,
+  at      timestamptz not null default app.now(),
+  core_ms double precision not null
+);
+create index spent_at on app.spent (tenant, at);
 
 create table app.idempotency (
   key        text primary key,

@@ -103,7 +103,8 @@ end $$;
 
 -- Grants what is free, in the allocator's own order (core/allocate.ts): highest priority, then first come; a head
 -- that does not fit holds up those behind it, one that never can is passed over. At most `free` heads are read, so
--- the cost does not grow with the queue. Accounts with a waiting request that draws on limits as well are left to a pass.
+-- the cost does not grow with the queue. Accounts with a waiting request that draws on limits as well, or is of another class
+-- than the standard one, are left to a pass, and so are all under the emergency dial.
 -- The caller holds the locks of these accounts (app.lock_accounts).
 -- True when a request is left that no pass has given a reason yet.
 create function app.grant_free(p_accounts text[], p_tell_after interval) returns boolean
@@ -114,13 +115,16 @@ begin
   with account as (
     select a.key, a.slots, a.slots - coalesce((select sum(l.slots) from app.lease l where l.account = a.key and l.granted_at is not null), 0) as free
     from app.account a where a.key = any (p_accounts)
-      and not exists (select from app.lease w where w.account = a.key and w.granted_at is null and not w.held and w.limits > '{}')
+      -- Places of runs are no concern of the dial.
+      and (a.key like 'runs:%' or not exists (select from app.dial_in_force()))
+      and not exists (select from app.lease w
+        where w.account = a.key and w.granted_at is null and not w.held and (w.limits > '{}' or (w.limits = '{}' and w.class <> 1)))
   ), waiting as (
     select l.run, l.task_id, l.map_index, l.try, l.account, a.free,
            sum(l.slots) over (partition by l.account order by l.priority desc, l.seq) as upto
     from account a cross join lateral (
       select * from app.lease w
-      where w.account = a.key and w.limits = '{}' and w.granted_at is null and not w.held and w.slots <= a.slots
+      where w.account = a.key and w.limits = '{}' and w.class = 1 and w.granted_at is null and not w.held and w.slots <= a.slots
       order by w.priority desc, w.seq limit greatest(a.free, 0) + 1
     ) l
   )
@@ -136,28 +140,41 @@ begin
   return undecided;
 end $$;
 
--- The accounts beside its pool that a try of this task draws on, in order: those that exist of its DAG's active tasks
--- and of its own tries over all runs.
-create function app.limits_of(p_dag text, p_task text) returns text[] language sql stable as $$
-  select coalesce(array_agg(a.key order by a.key), '{}') from app.account a
-  where a.key in ('tasks:' || p_dag, 'task:' || p_dag || ':' || p_task)
+-- The accounts beside its pool that a try draws on, in order: those that exist of its DAG's active tasks, of its own tries
+-- over all runs, of its tenant and that one's cohort, and of what runs by hand may take of the pool.
+create function app.limits_of(p_run app.dag_run, p_task text, p_account text) returns text[] language sql stable as $$
+  select coalesce(array_agg(k.key order by k.key), '{}') from (
+    select a.key from app.account a
+    where a.key in ('tasks:' || p_run.dag_id, 'task:' || p_run.dag_id || ':' || p_task, 'tenant:' || p_run.tenant,
+                    case when p_run.run_type = 'manual' then 'adhoc:' || substr(p_account, 6) end)
+    union all
+    select 'cohort:' || t.cohort from app.account t
+    where t.key = 'tenant:' || p_run.tenant and t.cohort is not null
+  ) k
 $$;
--- Places of a limit that are taken: one for each try.
+-- What is taken of a limit: one place for each try of a DAG's or a task's, else slots.
 create function app.limit_used(p_key text) returns integer language sql stable as $$
-  select count(*)::integer from app.lease l where l.granted_at is not null and l.limits <> '{}' and p_key = any (l.limits)
+  select coalesce(sum(case when p_key like 'task%' then 1 else l.slots end), 0)::integer
+  from app.lease l where l.granted_at is not null and l.limits <> '{}' and p_key = any (l.limits)
+$$;
+-- The emergency dial that is in force; no row: none is.
+create function app.dial_in_force() returns setof app.dial language sql stable as $$
+  select * from (select * from app.dial order by id desc limit 1) d
+  where coalesce(d.tries, d.below_class, d.below_priority) is not null
 $$;
 
 -- Limits of these DAGs came or went: what is under way and what waits draws on those that are now.
 create function app.renew_limits(p_dags text[]) returns void language plpgsql as $$
 begin
   perform pg_advisory_xact_lock(72, 2);
-  update app.lease l set limits = n.limits
+  update app.lease l set limits = n.limits, class = n.class
   from (
-    select o.run, o.task_id, o.map_index, o.try, app.limits_of(r.dag_id, o.task_id) as limits
+    select o.run, o.task_id, o.map_index, o.try, app.limits_of(r, o.task_id, o.account) as limits, r.class
     from app.dag_run r join app.lease o on o.run = r.run and o.task_id <> ''
     where r.dag_id = any (p_dags) and r.state in ('queued', 'running')
   ) n
-  where l.run = n.run and l.task_id = n.task_id and l.map_index = n.map_index and l.try = n.try and l.limits <> n.limits;
+  where l.run = n.run and l.task_id = n.task_id and l.map_index = n.map_index and l.try = n.try
+    and (l.limits <> n.limits or l.class <> n.class);
 end $$;
 
 -- How much of each of these DAGs may be under way at once: p is a list of {dag_id, runs, tasks, by_task}.
@@ -203,12 +220,16 @@ declare
   v_limits text[];
 begin
   select array_agg(distinct r.account) into v_accounts from jsonb_to_recordset(p_requests) as r(account text);
-  select array_agg(distinct a.key) into v_limits
-  from jsonb_to_recordset(p_requests) as r(run bigint, task_id text)
+  -- The accounts beside pools: usually there are none.
+  select array_agg(distinct k.key) into v_limits
+  from jsonb_to_recordset(p_requests) as r(run bigint, task_id text, account text)
   join app.dag_run d on d.run = r.run
-  join app.account a on a.key in ('tasks:' || d.dag_id, 'task:' || d.dag_id || ':' || r.task_id);
+  join app.account a on a.key in ('tasks:' || d.dag_id, 'task:' || d.dag_id || ':' || r.task_id, 'tenant:' || d.tenant,
+                                  case when d.run_type = 'manual' then 'adhoc:' || substr(r.account, 6) end)
+  cross join unnest(array[a.key, 'cohort:' || a.cohort]) as k(key)
+  where k.key is not null;
   perform app.lock_accounts(74, v_accounts || v_limits);
-  select coalesce(bool_and(a.room), false) into at_once
+  select coalesce(bool_and(a.room), false) and not exists (select from app.dial_in_force()) into at_once
   from (
     select q.account,
            acc.slots is not null
@@ -222,30 +243,35 @@ begin
   ) a;
 
   if v_limits is not null then
-    select jsonb_agg(r.request || jsonb_build_object('limits', app.limits_of(d.dag_id, r.request ->> 'task_id')) order by r.n) into v_requests
+    select jsonb_agg(r.request || jsonb_build_object('limits', app.limits_of(d, r.request ->> 'task_id', r.request ->> 'account')) order by r.n)
+    into v_requests
     from jsonb_array_elements(p_requests) with ordinality as r(request, n)
     join app.dag_run d on d.run = (r.request ->> 'run')::bigint;
     if at_once then
       select bool_and(acc.slots >= q.places + app.limit_used(q.key)
+        and coalesce(acc.exhausted_until <= app.now(), true)
         and not exists (select from app.lease w
           where w.granted_at is null and not w.held and w.limits <> '{}' and q.key = any (w.limits))) into at_once
       from (
-        select k.key, count(*) as places
-        from jsonb_to_recordset(v_requests) as r(limits text[]) cross join unnest(r.limits) as k(key) group by k.key
+        select k.key, sum(case when k.key like 'task%' then 1 else r.slots end) as places
+        from jsonb_to_recordset(v_requests) as r(limits text[], slots integer) cross join unnest(r.limits) as k(key) group by k.key
       ) q join app.account acc on acc.key = q.key;
     end if;
   end if;
 
   -- A repeat that comes late (its worker was thought dead) must not ask for a try that has ended.
-  insert into app.lease (run, task_id, map_index, try, wait, account, slots, limits, priority, after, granted_at, told_at, tell_after)
-  select r.run, r.task_id, r.map_index, r.try, coalesce(r.wait, 0), r.account, r.slots, coalesce(r.limits, '{}'), r.priority, r.after,
+  insert into app.lease (run, task_id, map_index, try, wait, account, slots, limits, class, cores, priority, after, granted_at, told_at, tell_after)
+  select r.run, r.task_id, r.map_index, r.try, coalesce(r.wait, 0), r.account, r.slots, coalesce(r.limits, '{}'), d.class, coalesce(r.cores, 1),
+         r.priority, r.after,
          case when at_once then app.now() end, case when at_once then app.now() end,
          -- The answer may be lost (a killed worker, a slow one): unless the try has begun by then, the outbox tells again.
          case when at_once then app.now() + interval '5 seconds' else app.now() end
   from rows from (jsonb_to_recordset(v_requests)
-    as (run bigint, task_id text, map_index integer, try integer, wait integer, account text, slots integer, limits text[], priority integer, after text[]))
-    with ordinality as r(run, task_id, map_index, try, wait, account, slots, limits, priority, after, n)
+    as (run bigint, task_id text, map_index integer, try integer, wait integer, account text, slots integer, limits text[], cores real,
+        priority integer, after text[]))
+    with ordinality as r(run, task_id, map_index, try, wait, account, slots, limits, cores, priority, after, n)
   join app.cell c on c.run = r.run and c.task_id = r.task_id and c.map_index = r.map_index
+  join app.dag_run d on d.run = r.run
   -- Nor for one that waits, by now or once more.
   where c.try = r.try and c.phase between 0 and 1
   order by r.n
@@ -507,8 +533,8 @@ begin
   for r in
     select * from rows from (jsonb_to_recordset(p)
       as (dag_id text, run_id text, run_type text, logical_at timestamptz, fork integer, start_at timestamptz,
-          end_at timestamptz, version bigint, conf jsonb, who text, request text, first jsonb))
-      with ordinality as x(dag_id, run_id, run_type, logical_at, fork, start_at, end_at, version, conf, who, request, first, n)
+          end_at timestamptz, version bigint, conf jsonb, who text, request text, first jsonb, tenant text, class smallint))
+      with ordinality as x(dag_id, run_id, run_type, logical_at, fork, start_at, end_at, version, conf, who, request, first, tenant, class, n)
     order by x.dag_id, x.logical_at, x.fork, x.n
   loop
     insert into app.run_key as k (dag_id, logical_at, fork, run, request)
@@ -518,9 +544,13 @@ begin
     v_new := v_new || (v_run is not null);
     v_is_own := v_run is not null;
     if v_run is not null then
-      insert into app.dag_run (run, dag_id, run_id, run_type, logical_at, start_at, end_at, state, version, conf, triggered_by, queued_at)
-      values (v_run, r.dag_id, r.run_id, r.run_type, r.logical_at, r.start_at, r.end_at, 'queued', r.version,
-              coalesce(r.conf, '{}'), r.who, app.now());
+      insert into app.dag_run (run, dag_id, run_id, run_type, logical_at, start_at, end_at, state, version, conf, triggered_by, tenant, class,
+                               queued_at)
+      select v_run, r.dag_id, r.run_id, r.run_type, r.logical_at, r.start_at, r.end_at, 'queued', r.version,
+             coalesce(r.conf, '{}'), r.who, coalesce(r.tenant, d.tenant),
+             -- Backfills are of the lowest class, whatever their DAG's.
+             case when r.run_type = 'backfill' then 0 else coalesce(r.class, d.class, 1) end, app.now()
+      from (select) o left join app.dag d on d.dag_id = r.dag_id;
       if r.run_type = 'manual' then
         insert into app.audit (who, action, dag_id, run_id) values (r.who, 'trigger', r.dag_id, r.run_id);
       end if;

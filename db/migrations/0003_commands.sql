@@ -7,6 +7,7 @@ create table app.stop (
   map_index integer not null,
   try       integer not null,
   at        timestamptz not null default app.now(),
+  give_back text,                                  -- why it is to give its slot back and run again; null: it is to end
   primary key (run, task_id, map_index, try)
 );
 
