@@ -2,7 +2,7 @@ import type { BodyContext, BodyOutcome, LogLine, StoredValue } from "../core/bod
 import { NotFound } from "../core/errors.ts";
 import { outputKey } from "../platform/objects/keys.ts";
 import type { Borrowed, LargeValues, Waiting } from "./large-values.ts";
-import { failed, reasonOf } from "./runner/outcomes.ts";
+import { failed, stoppedAs } from "./runner/outcomes.ts";
 import type { BodyJob, FileInput, Runner } from "./runner/types.ts";
 import type { InputRef } from "../core/inputs.ts";
 import type { StoredInput, TryInputs } from "./try-inputs.ts";
@@ -85,7 +85,7 @@ function missingInput(error: unknown, name: string, ref: InputRef | undefined): 
 
 /** Waiting for the store ends by a stop, or by an answer of the store that is no good. */
 function endedBy(error: unknown, signal: AbortSignal): BodyOutcome {
-  if (signal.aborted) return { kind: "cancelled", message: reasonOf(signal) };
+  if (signal.aborted) return stoppedAs(signal);
   const { code, message } = error as { readonly code?: unknown; readonly message?: unknown };
   return failed(typeof code === "string" ? code : "large_value", String(message));
 }

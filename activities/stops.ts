@@ -1,5 +1,6 @@
-/** Tries of this worker that are asked to stop by hand: looked for in the database while any runs. */
+/** Tries of this worker that are asked to stop, or to give their slots back: looked for in the database while any runs. */
 import type pg from "pg";
+import { GiveBack } from "./runner/outcomes.ts";
 import { forgetStops, stopsOf, tryName, type TryKey } from "../db/runs.ts";
 
 /** A body hears of it within a second. */
@@ -37,8 +38,10 @@ export class Stops {
   async #look(): Promise<void> {
     try {
       const runs = new Set([...this.#running.values()].map(({ key }) => key.run));
-      for (const key of runs.size === 0 ? [] : await stopsOf(this.#pool, [...runs]))
-        this.#running.get(tryName(key))?.stop.abort(new Error("stopped by hand"));
+      for (const { give_back: why, ...key } of runs.size === 0 ? [] : await stopsOf(this.#pool, [...runs]))
+        this.#running
+          .get(tryName(key))
+          ?.stop.abort(why === null ? new Error("stopped by hand") : new GiveBack(why));
     } catch (error) {
       this.#onError(error as Error);
     }

@@ -201,10 +201,16 @@ export async function stopTries(db: Db, tries: readonly TryKey[]): Promise<void>
   await db.query("select app.stop_tries($1)", [JSON.stringify(tries)]);
 }
 
+/** A try that is to stop. */
+export interface StopRow extends TryKey {
+  /** Why it is to give its slots back and run again; null: it is to end. */
+  readonly give_back: string | null;
+}
+
 /** Which tries of these runs are to stop. */
-export async function stopsOf(db: Db, runs: readonly number[]): Promise<readonly TryKey[]> {
-  const { rows } = await db.query<TryKey>(
-    "select run, task_id, map_index, try from app.stop where run = any ($1)",
+export async function stopsOf(db: Db, runs: readonly number[]): Promise<readonly StopRow[]> {
+  const { rows } = await db.query<StopRow>(
+    "select run, task_id, map_index, try, give_back from app.stop where run = any ($1)",
     [runs],
   );
   return rows;

@@ -7,6 +7,7 @@ create table app.account (
   key text not null,
   slots integer not null,
   description text not null default ''::text,
+  owed integer[] not null default '{0,0}'::integer[],
   cohort text,
   most integer,
   core_hours double precision,
@@ -572,6 +573,19 @@ begin
   return exists (select from app.lease l where l.account = any (v_accounts) and l.granted_at is null and not l.held);
 end $function$;
 
+CREATE OR REPLACE FUNCTION app.core_hours_today(p_tenant text)
+ RETURNS double precision
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select (
+    coalesce((select sum(s.core_ms) from app.spent s
+              where s.tenant = p_tenant and s.at >= date_trunc('day', app.now() at time zone 'UTC') at time zone 'UTC'), 0)
+    + coalesce((select sum(l.cores * extract(epoch from app.now() - greatest(l.granted_at, date_trunc('day', app.now() at time zone 'UTC') at time zone 'UTC')) * 1000)
+                from app.lease l where l.granted_at is not null and l.limits <> '{}' and ('tenant:' || p_tenant) = any (l.limits)), 0)
+  )::double precision / 3600000
+$function$;
+
 CREATE OR REPLACE FUNCTION app.create_runs(p jsonb)
  RETURNS TABLE(dag_id text, run_id text, run bigint, created boolean, own boolean, granted boolean, grants jsonb, undecided boolean)
  LANGUAGE plpgsql
@@ -967,6 +981,19 @@ begin
   return null;
 end $function$;
 
+CREATE OR REPLACE FUNCTION app.keep_spent()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into app.spent (tenant, core_ms)
+  select substr(k.key, 8), sum(g.cores * extract(epoch from app.now() - g.granted_at) * 1000)
+  from gone g cross join unnest(g.limits) as k(key)
+  where g.limits <> '{}' and g.granted_at is not null and k.key like 'tenant:%'
+  group by k.key;
+  return null;
+end $function$;
+
 CREATE OR REPLACE FUNCTION app.label_of(p_run bigint, p_tasks text[], p_index integer)
  RETURNS text
  LANGUAGE sql
@@ -1129,6 +1156,40 @@ AS $function$
     and w.claimed_by = p_worker and w.ended_at is null
 $function$;
 
+CREATE OR REPLACE FUNCTION app.preempt_tries(p jsonb)
+ RETURNS integer
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_asked integer;
+begin
+  with asked as (
+    update app.lease l set preempted_at = app.now()
+    from jsonb_to_recordset(p) as x(id text, why text)
+    where l.ctid = x.id::tid and l.granted_at is not null and l.task_id <> '' and l.preempted_at is null
+    returning l.run, l.task_id, l.map_index, l.try, x.why
+  ), stops as (
+    insert into app.stop (run, task_id, map_index, try, give_back)
+    select a.run, a.task_id, a.map_index, a.try, a.why from asked a
+    on conflict do nothing
+  ), alerts as (
+    insert into app.alert (run, task_id, map_index, try, kind, message)
+    select a.run, a.task_id, a.map_index, a.try, 'preempted', a.why from asked a
+    on conflict do nothing
+  )
+  select count(*) into v_asked from asked;
+  return v_asked;
+end $function$;
+
+CREATE OR REPLACE FUNCTION app.recent_use(p_tenant text, p_half_life_ms double precision)
+ RETURNS double precision
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select coalesce(sum(s.core_ms * power(0.5, extract(epoch from app.now() - s.at) * 1000 / p_half_life_ms)), 0) / (p_half_life_ms / ln(2))
+  from app.spent s where s.tenant = p_tenant and s.at > app.now() - make_interval(secs => 10 * p_half_life_ms / 1000)
+$function$;
+
 CREATE OR REPLACE FUNCTION app.record_tries(p_started jsonb, p_ended jsonb, p_next jsonb, p_labels jsonb DEFAULT '[]'::jsonb)
  RETURNS TABLE(inputs jsonb, grants jsonb, waiting boolean)
  LANGUAGE plpgsql
@@ -1273,6 +1334,28 @@ begin
   select l.granted_at is not null into placed from app.lease l where l.run = p_run and l.task_id = '';
   if placed then perform app.runs_started(array[p_run]); end if;
   undecided := not placed;
+end $function$;
+
+CREATE OR REPLACE FUNCTION app.roll_spent()
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  -- One at a time: it adds up what it deletes.
+  if not pg_try_advisory_xact_lock(72, 6) then return; end if;
+  with old as (
+    delete from app.spent s where s.at < date_trunc('minute', app.now()) and s.at > app.now() - interval '2 hours'
+      and date_trunc('minute', s.at) <> s.at
+    returning s.tenant, date_trunc('minute', s.at) as at, s.core_ms
+  )
+  insert into app.spent (tenant, at, core_ms) select o.tenant, o.at, sum(o.core_ms) from old o group by o.tenant, o.at;
+  delete from app.spent s where s.at < app.now() - interval '7 days';
+  update app.account a
+  set exhausted_until = case when app.core_hours_today(substr(a.key, 8)) >= a.core_hours
+                             then (date_trunc('day', app.now() at time zone 'UTC') + interval '1 day') at time zone 'UTC' end
+  where a.key like 'tenant:%' and (a.core_hours is not null or a.exhausted_until is not null)
+    and a.exhausted_until is distinct from case when app.core_hours_today(substr(a.key, 8)) >= a.core_hours
+                             then (date_trunc('day', app.now() at time zone 'UTC') + interval '1 day') at time zone 'UTC' end;
 end $function$;
 
 CREATE OR REPLACE FUNCTION app.runs_started(p_runs bigint[])
@@ -1452,7 +1535,8 @@ AS $function$
   insert into app.stop (run, task_id, map_index, try)
   select s.run, s.task_id, s.map_index, s.try
   from jsonb_to_recordset(p) as s(run bigint, task_id text, map_index integer, try integer)
-  on conflict do nothing
+  -- To end is more than to give back.
+  on conflict on constraint stop_pkey do update set give_back = null
 $function$;
 
 CREATE OR REPLACE FUNCTION app.try_inputs(p_run bigint, p_inputs jsonb)

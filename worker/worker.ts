@@ -19,6 +19,7 @@ import { tellWaits } from "../client/waker.ts";
 import { taskQueueOf } from "../core/ids.ts";
 import { ensurePartitions } from "../db/partitions.ts";
 import { admissionPass } from "../db/pools/pass.ts";
+import { rollSpent } from "../db/pools/spent.ts";
 import { nextUntoldInMs } from "../db/pools/outbox.ts";
 import { lookAtWaits, waitSecret } from "../db/waits.ts";
 import type { Config } from "../platform/config.ts";
@@ -60,6 +61,8 @@ const ADMISSION_MS = 1_000;
 const WAITS_MS = 500;
 const WAITS_AT_ONCE = 1_000;
 const ALERTS_MS = 1_000;
+/** So late at the most a tenant's quota is seen to be used up. */
+const SPENT_MS = 5_000;
 /** Where a worker that was told nothing takes the API to be. */
 const USUAL_API_URL = "http://127.0.0.1:8080";
 
@@ -161,6 +164,7 @@ export async function startWorker(deps: WorkerDeps, life: Life): Promise<Started
     log,
     async () => await sendAlerts({ pool, log, url: config.alertUrl }),
   );
+  const spending = new Loop("core-hours", SPENT_MS, log, async () => await rollSpent(pool));
   const poking = new Loop("sensors", WAITS_MS, log, async () => await pokes.look());
   const reconcile = createReconciler({ pool, temporal, log, quietMs: config.reconcileMs });
   const reconciler = new Loop("reconciler", config.reconcileMs, log, async () => void (await reconcile()));
@@ -168,7 +172,9 @@ export async function startWorker(deps: WorkerDeps, life: Life): Promise<Started
   life.onEnd("worker loops", async () => {
     pokes.end();
     await Promise.all(
-      [admission, waking, poking, alerting, reconciler, partitions].map(async (loop) => await loop.end()),
+      [admission, waking, poking, alerting, spending, reconciler, partitions].map(
+        async (loop) => await loop.end(),
+      ),
     );
   });
   const codePath = await workflowBundle((line) => log.warn(line));
@@ -194,6 +200,7 @@ export async function startWorker(deps: WorkerDeps, life: Life): Promise<Started
   waking.start();
   poking.start();
   alerting.start();
+  spending.start();
   reconciler.start();
   partitions.start();
 

@@ -9,7 +9,7 @@ import { CodeFiles } from "./code-files.ts";
 import { Host, type HostEvents } from "./host.ts";
 import { TICK_MS, type Ended, type JobText, type ToHost } from "./messages.ts";
 import type { RunnerOptions } from "./options.ts";
-import { failed, loadFailure, reasonOf, requeued, seconds } from "./outcomes.ts";
+import { failed, loadFailure, requeued, seconds, stoppedAs } from "./outcomes.ts";
 import { maskOf, type Mask } from "../../platform/mask.ts";
 import { Suspects, type Quarantine } from "./suspects.ts";
 import { Threads } from "./threads.ts";
@@ -98,10 +98,13 @@ class BodyRunner implements Runner {
 
   async run(job: BodyJob, signal: AbortSignal, log: (line: LogLine) => void): Promise<BodyOutcome> {
     if (this.#draining !== null) return requeued(SHUTTING_DOWN);
-    if (signal.aborted) return { kind: "cancelled", message: reasonOf(signal) };
+    if (signal.aborted) return stoppedAs(signal);
     this.#count = (this.#count % 0x7fff_ffff) + 1;
     const attempt = new Attempt(this.#count, job, log);
-    const onAbort = (): void => this.#stop(attempt, "cancelled", reasonOf(signal));
+    const onAbort = (): void => {
+      const { kind, message } = stoppedAs(signal);
+      this.#stop(attempt, kind, message);
+    };
     signal.addEventListener("abort", onAbort, { once: true });
     this.#attempts.add(attempt);
     this.#process.hold(true);

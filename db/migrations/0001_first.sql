@@ -173,6 +173,7 @@ create table app.account (
                                                    -- tenant:NAME, cohort:NAME, adhoc:POOL (what runs by hand may take of it)
   slots           integer not null check (slots >= 0),
   description     text not null default '',
+  owed            integer[] not null default '{0,0}', -- of a pool: slots that went to higher classes while the lowest, the middle one waited
   cohort          text,                            -- of a tenant: who lends to it and borrows of it; null: nobody
   most            integer,                         -- of a tenant: so many slots with what it borrows; null: all that is lent
   core_hours      double precision,                -- of a tenant, a day (UTC); null: any

@@ -15,7 +15,8 @@ create function app.stop_tries(p jsonb) returns void language sql as $$
   insert into app.stop (run, task_id, map_index, try)
   select s.run, s.task_id, s.map_index, s.try
   from jsonb_to_recordset(p) as s(run bigint, task_id text, map_index integer, try integer)
-  on conflict do nothing
+  -- To end is more than to give back.
+  on conflict on constraint stop_pkey do update set give_back = null
 $$;
 
 -- A closed run goes on: it asks for its place among the active runs of its DAG, behind those that wait. `placed`: it has it.

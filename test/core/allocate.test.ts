@@ -197,6 +197,18 @@ describe("B11: the allocator over random loads", () => {
     );
   });
 
+  it("regression: what comes behind one that can never run goes in its turn", () => {
+    const { granted } = allocate(
+      [account("pool:p", 1), account("tasks:d", 9)],
+      lanesOf([
+        ask("huge", 2, ["pool:p"]),
+        ask("next", 1, ["pool:p", "tasks:d"]),
+        ask("later", 1, ["pool:p"]),
+      ]),
+    );
+    expect(granted).toEqual(["next"]);
+  });
+
   it("a stream of later small ones does not overtake the first for ever, whatever they share with it", () => {
     fc.assert(
       fc.property(fc.infiniteStream(fc.nat(1000)), (picks) => {

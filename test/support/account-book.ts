@@ -1,6 +1,7 @@
 import { closeRuns, createRuns, openRun } from "../../db/runs.ts";
 import type { RecordRow, RequestRow } from "../../db/pools/advance.ts";
 import { upsertDagAccounts } from "../../db/dags/upsert-dag-accounts.ts";
+import type { TryState } from "../../core/states.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
 
 /** A database with a dag "d" whose runs and tries ask for what they need. */
@@ -56,13 +57,36 @@ export class AccountBook {
     await upsertDagAccounts(this.db.pool, [{ dag_id: "d", runs: 1000, tasks, by_task: byTask }]);
   }
 
-  async newRun(): Promise<number> {
+  /** A dag whose runs belong to a tenant and are of a class. */
+  async addDag(dagId: string, tenant: string | null, priorityClass = 1): Promise<void> {
+    await this.db.pool.query(
+      `insert into app.dag (dag_id, file, timetable, timetable_hash, max_active_runs, shard, tenant, class)
+       values ($1, 'd.ts', '{"kind":"manual"}', 'h', 1000, 0, $2, $3)
+       on conflict (dag_id) do update set tenant = excluded.tenant, class = excluded.class`,
+      [dagId, tenant, priorityClass],
+    );
+    await upsertDagAccounts(this.db.pool, [{ dag_id: dagId, runs: 1000, tasks: null, by_task: {} }]);
+  }
+
+  async setAccount(
+    key: string,
+    slots: number,
+    more: { cohort?: string; most?: number; core_hours?: number } = {},
+  ): Promise<void> {
+    await this.db.pool.query(
+      `insert into app.account (key, slots, cohort, most, core_hours) values ($1, $2, $3, $4, $5)
+       on conflict (key) do update set slots = excluded.slots, cohort = excluded.cohort, most = excluded.most, core_hours = excluded.core_hours`,
+      [key, slots, more.cohort ?? null, more.most ?? null, more.core_hours ?? null],
+    );
+  }
+
+  async newRun(dagId = "d", runType: "manual" | "scheduled" | "backfill" = "manual"): Promise<number> {
     const at = new Date(Date.UTC(2026, 0, 1) + this.#runs++ * 60_000).toISOString();
     const [run] = await createRuns(this.db.pool, [
       {
-        dag_id: "d",
+        dag_id: dagId,
         run_id: at,
-        run_type: "manual",
+        run_type: runType,
         logical_at: at,
         start_at: at,
         end_at: at,
@@ -134,12 +158,12 @@ export const started = (run: number, task_id: string, number = 1) => ({
   inputs: {},
 });
 
-export const ended = (run: number, task_id: string, number = 1) => ({
+export const ended = (run: number, task_id: string, number = 1, state: TryState = "success") => ({
   run,
   task_id,
   map_index: -1,
   try: number,
-  state: "success" as const,
+  state,
   at: new Date().toISOString(),
   error: null,
   output: null,
