@@ -203,7 +203,7 @@ create table app.lease (
   constraint lease_slots_check CHECK ((slots >= 0))
 ) with (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0);
 CREATE INDEX lease_limits_used ON app.lease USING btree (limits) WHERE ((granted_at IS NOT NULL) AND (limits <> '{}'::text[]));
-CREATE INDEX lease_limits_waiting ON app.lease USING btree (limits) WHERE ((granted_at IS NULL) AND (NOT held) AND (limits <> '{}'::text[]));
+CREATE INDEX lease_unexplained ON app.lease USING btree (account) WHERE ((granted_at IS NULL) AND (NOT held) AND (reason IS NULL));
 CREATE INDEX lease_untold ON app.lease USING btree (tell_after) WHERE ((granted_at IS NOT NULL) AND (NOT known));
 CREATE INDEX lease_used ON app.lease USING btree (account) INCLUDE (slots) WHERE (granted_at IS NOT NULL);
 CREATE INDEX lease_waiting ON app.lease USING btree (account, limits, class, priority DESC, seq) WHERE ((granted_at IS NULL) AND (NOT held));
@@ -435,10 +435,8 @@ begin
     from jsonb_array_elements(p_requests) with ordinality as r(request, n)
     join app.dag_run d on d.run = (r.request ->> 'run')::bigint;
     if at_once then
-      select bool_and(acc.slots >= q.places + app.limit_used(q.key)
-        and coalesce(acc.exhausted_until <= app.now(), true)
-        and not exists (select from app.lease w
-          where w.granted_at is null and not w.held and w.limits <> '{}' and q.key = any (w.limits))) into at_once
+      select bool_and(coalesce(acc.exhausted_until <= app.now(), true)
+        and acc.slots >= q.places + app.limit_used(q.key) + app.limit_kept(q.key)) into at_once
       from (
         select k.key, sum(case when k.key like 'task%' then 1 else r.slots end) as places
         from jsonb_to_recordset(v_requests) as r(limits text[], slots integer) cross join unnest(r.limits) as k(key) group by k.key
@@ -1001,6 +999,23 @@ CREATE OR REPLACE FUNCTION app.label_of(p_run bigint, p_tasks text[], p_index in
 AS $function$
   select c.label from app.cell c
   where c.run = p_run and c.task_id = any (p_tasks) and c.map_index = p_index and c.label is not null limit 1
+$function$;
+
+CREATE OR REPLACE FUNCTION app.limit_kept(p_key text)
+ RETURNS integer
+ LANGUAGE sql
+ STABLE
+AS $function$
+  with recursive lane as (
+    (select account, limits, class, slots from app.lease where granted_at is null and not held
+     order by account, limits, class, priority desc, seq limit 1)
+    union all
+    select n.account, n.limits, n.class, n.slots from lane w cross join lateral (
+      select l.account, l.limits, l.class, l.slots from app.lease l
+      where l.granted_at is null and not l.held and (l.account, l.limits, l.class) > (w.account, w.limits, w.class)
+      order by l.account, l.limits, l.class, l.priority desc, l.seq limit 1) n
+  )
+  select coalesce(sum(case when p_key like 'task%' then 1 else slots end), 0)::integer from lane where p_key = any (limits)
 $function$;
 
 CREATE OR REPLACE FUNCTION app.limit_used(p_key text)

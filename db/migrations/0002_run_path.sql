@@ -157,6 +157,19 @@ create function app.limit_used(p_key text) returns integer language sql stable a
   select coalesce(sum(case when p_key like 'task%' then 1 else l.slots end), 0)::integer
   from app.lease l where l.granted_at is not null and l.limits <> '{}' and p_key = any (l.limits)
 $$;
+-- What a pass would set aside of a limit for those that wait for pools: the next one of each set of accounts that draws on it.
+create function app.limit_kept(p_key text) returns integer language sql stable as $$
+  with recursive lane as (
+    (select account, limits, class, slots from app.lease where granted_at is null and not held
+     order by account, limits, class, priority desc, seq limit 1)
+    union all
+    select n.account, n.limits, n.class, n.slots from lane w cross join lateral (
+      select l.account, l.limits, l.class, l.slots from app.lease l
+      where l.granted_at is null and not l.held and (l.account, l.limits, l.class) > (w.account, w.limits, w.class)
+      order by l.account, l.limits, l.class, l.priority desc, l.seq limit 1) n
+  )
+  select coalesce(sum(case when p_key like 'task%' then 1 else slots end), 0)::integer from lane where p_key = any (limits)
+$$;
 -- The emergency dial that is in force; no row: none is.
 create function app.dial_in_force() returns setof app.dial language sql stable as $$
   select * from (select * from app.dial order by id desc limit 1) d
@@ -248,10 +261,8 @@ begin
     from jsonb_array_elements(p_requests) with ordinality as r(request, n)
     join app.dag_run d on d.run = (r.request ->> 'run')::bigint;
     if at_once then
-      select bool_and(acc.slots >= q.places + app.limit_used(q.key)
-        and coalesce(acc.exhausted_until <= app.now(), true)
-        and not exists (select from app.lease w
-          where w.granted_at is null and not w.held and w.limits <> '{}' and q.key = any (w.limits))) into at_once
+      select bool_and(coalesce(acc.exhausted_until <= app.now(), true)
+        and acc.slots >= q.places + app.limit_used(q.key) + app.limit_kept(q.key)) into at_once
       from (
         select k.key, sum(case when k.key like 'task%' then 1 else r.slots end) as places
         from jsonb_to_recordset(v_requests) as r(limits text[], slots integer) cross join unnest(r.limits) as k(key) group by k.key

@@ -4,12 +4,15 @@ import { USE_HALF_LIFE_MS, type ClassNumber, type Dial } from "../../core/limits
 import type { Holder } from "../../core/reclaim.ts";
 import type { Db } from "../connection.ts";
 
-/** Heads read per lane and pass; those behind them keep the reason of the last one looked at. */
-export const HEADS = 256;
+/** Of each lane so many are looked at, beside those that may be granted; who stands behind waits for them. */
+export const HEADS = 32;
+/** Grants of a lane in one pass. */
+const MOST_GRANTS = 1_000;
 
-interface LaneRow {
+/** What waits and draws on the same accounts. */
+export interface LaneKey {
   readonly account: string;
-  readonly limits: string[];
+  readonly limits: readonly string[];
   readonly class: ClassNumber;
 }
 
@@ -31,9 +34,9 @@ export async function anyWaiting(db: Db): Promise<boolean> {
   return rows[0]!.any;
 }
 
-/** What waits, by the sets of accounts it draws on: a loose scan over lease_waiting, one probe for each, however many wait. */
-export async function readLanes(db: Db): Promise<WaitingLane[]> {
-  const { rows } = await db.query<LaneRow>(`
+/** The sets of accounts that anything waits for: a loose scan over lease_waiting, one probe for each, however many wait. */
+export async function readLaneKeys(db: Db): Promise<LaneKey[]> {
+  const { rows } = await db.query<LaneKey>(`
     with recursive lane as (
       (select account, limits, class from app.lease where granted_at is null and not held order by account, limits, class limit 1)
       union all
@@ -43,22 +46,42 @@ export async function readLanes(db: Db): Promise<WaitingLane[]> {
         order by l.account, l.limits, l.class limit 1) n
     )
     select account, limits, class from lane`);
-  const heads = await readHeads(db, rows);
-  return rows.map(({ account, limits, class: own }, index) => ({
+  return rows;
+}
+
+/** Their heads: as many as may be granted, and some more to be told why they wait. */
+export async function readLanes(
+  db: Db,
+  keys: readonly LaneKey[],
+  accounts: readonly AccountView[],
+): Promise<WaitingLane[]> {
+  const free = new Map(accounts.map((view) => [view.key, (view.slots ?? 0) - view.used]));
+  const wanted = keys.map(({ account, limits }) => {
+    // A tenant may borrow: its cohort says how much.
+    const bounds = [account, ...limits.filter((key) => !key.startsWith("tenant:"))];
+    const least = Math.min(...bounds.map((key) => free.get(key)!));
+    return HEADS + Math.max(0, Math.min(least, MOST_GRANTS));
+  });
+  const heads = await readHeads(db, keys, wanted);
+  return keys.map(({ account, limits, class: own }, index) => ({
     accounts: [account, ...limits],
     class: own,
     heads: heads.get(index + 1) ?? [],
   }));
 }
 
-async function readHeads(db: Db, lanes: readonly LaneRow[]): Promise<Map<number, HeadRow[]>> {
+async function readHeads(
+  db: Db,
+  lanes: readonly LaneKey[],
+  wanted: readonly number[],
+): Promise<Map<number, HeadRow[]>> {
   const { rows } = await db.query<HeadRow>(
     `select k.n::integer as lane, l.ctid::text as id, l.slots, l.priority, l.seq::double precision as seq, l.reason
-     from unnest($1::text[], $2::text[], $3::smallint[]) with ordinality as k(account, limits, class, n)
+     from unnest($1::text[], $2::text[], $3::smallint[], $4::integer[]) with ordinality as k(account, limits, class, wanted, n)
      cross join lateral (
        select w.ctid, w.slots, w.priority, w.seq, w.reason from app.lease w
        where w.account = k.account and w.limits = k.limits::text[] and w.class = k.class and w.granted_at is null and not w.held
-       order by w.priority desc, w.seq limit ${HEADS}
+       order by w.priority desc, w.seq limit k.wanted
      ) l
      order by k.n, l.priority desc, l.seq`,
     [
@@ -66,14 +89,15 @@ async function readHeads(db: Db, lanes: readonly LaneRow[]): Promise<Map<number,
       // An array of arrays of different lengths is none to PostgreSQL.
       lanes.map(({ limits }) => `{${limits.map((key) => `"${key}"`).join()}}`),
       lanes.map((lane) => lane.class),
+      wanted,
     ],
   );
   return groupBy(rows, (row) => row.lane);
 }
 
 /** Of every account that one of the lanes draws on, and of what runs by hand take of its pool. */
-export async function readAccounts(db: Db, lanes: readonly Lane[]): Promise<AccountView[]> {
-  const pools = new Set(lanes.map(({ accounts }) => accounts[0]!));
+export async function readAccounts(db: Db, lanes: readonly LaneKey[]): Promise<AccountView[]> {
+  const pools = new Set(lanes.map(({ account }) => account));
   const { rows } = await db.query<AccountView & { readonly owed: [number, number] }>(
     `select k.key, a.slots, coalesce(a.owed, '{0,0}') as owed,
             coalesce((select sum(l.slots) from app.lease l where l.account = k.key and l.granted_at is not null), 0)::integer as used
@@ -82,7 +106,7 @@ export async function readAccounts(db: Db, lanes: readonly Lane[]): Promise<Acco
   );
   const limits = await readLimits(db, [
     ...new Set([
-      ...lanes.flatMap(({ accounts }) => accounts.slice(1)),
+      ...lanes.flatMap((lane) => lane.limits),
       ...[...pools].flatMap((key) => (key.startsWith("pool:") ? [`adhoc:${key.slice(5)}`] : [])),
     ]),
   ]);

@@ -9,6 +9,7 @@ import {
   readAccounts,
   readDialNow,
   readHolders,
+  readLaneKeys,
   readLanes,
   readLimits,
 } from "./pass-rows.ts";
@@ -26,15 +27,16 @@ export async function admissionPass(pool: pg.Pool): Promise<number> {
   if (!(await anyWaiting(pool))) return 0;
   return await transaction(pool, async (client) => {
     await client.query("select pg_advisory_xact_lock(72, 2)");
-    const lanes = await readLanes(client);
+    const keys = await readLaneKeys(client);
+    const accounts = await readAccounts(client, keys);
+    const lanes = await readLanes(client, keys, accounts);
     const now = await readDialNow(client);
-    const accounts = await readAccounts(client, lanes);
     const answer = allocate(accounts, lanes, now?.dial ?? null, now?.used ?? 0);
     const before = new Map(lanes.flatMap(({ heads }) => heads.map((head) => [head.id, head.reason])));
     const changed = new Map([...answer.reasons].filter(([id, reason]) => before.get(id) !== reason));
     if (answer.granted.length > 0) await grant(client, answer.granted);
     if (changed.size > 0) await explain(client, changed);
-    await explainRest(client, [...new Set(lanes.map((lane) => lane.accounts[0]!))]);
+    await explainRest(client, [...new Set(keys.map(({ account }) => account))]);
     await keepOwed(client, accounts, answer.owed);
     await takeBack(client, accounts, answer);
     return answer.granted.length;
