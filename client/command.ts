@@ -24,7 +24,8 @@ export async function commandRun(deps: CommandDeps, request: CommandRequest): Pr
 
 async function ask(deps: CommandDeps, run: FoundRun, request: CommandRequest): Promise<CommandAnswer> {
   const { dagId, runId, command } = request;
-  const toStart = { dagId, runId, run: run.run, runType: run.run_type, logicalAt: run.logical_at.getTime() };
+  const { run_type: runType, standing } = run;
+  const toStart = { dagId, runId, run: run.run, runType, logicalAt: run.logical_at.getTime(), standing };
   try {
     return await deps.starter.command(toStart, command);
   } catch (error) {

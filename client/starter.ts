@@ -7,6 +7,7 @@ import {
 import { TypedSearchAttributes } from "@temporalio/common";
 import { Batcher } from "../core/batcher.ts";
 import { workflowIdOf } from "../core/ids.ts";
+import type { Standing } from "../core/limits.ts";
 import type { RunType } from "../core/states.ts";
 import type { Pool } from "../db/connection.ts";
 import { runsStarted, type CreatedRun } from "../db/runs.ts";
@@ -16,6 +17,7 @@ import type { CommandAnswer } from "../core/progress.ts";
 import type { RunCommand } from "../core/run-command.ts";
 import { commandUpdate, type DagRunInput } from "../workflows/messages.ts";
 import { openedAtStart, type OpeningSettings, type RunFacts } from "./opening.ts";
+import { priorityOf } from "./priority.ts";
 import { tellWaits } from "./waker.ts";
 
 export interface StarterDeps extends OpeningSettings {
@@ -30,6 +32,7 @@ export interface RunToStart extends DagRunInput {
   readonly runType: RunType;
   /** Epoch ms. */
   readonly logicalAt: number;
+  readonly standing: Standing;
 }
 
 /** Runs marked as started in one statement. */
@@ -85,7 +88,8 @@ export class RunStarter {
   toStart(made: CreatedRun, facts: RunFacts, version: LoadedVersion): RunToStart {
     const { dagId, runId, run, runType, logicalAt } = facts;
     const opened = openedAtStart(made, facts, version, this.#deps);
-    return { dagId, runId, run, runType, logicalAt, ...(opened === undefined ? {} : { opened }) };
+    const standing = made.standing ?? { tenant: null, class: 1, share: 1 };
+    return { dagId, runId, run, runType, logicalAt, standing, ...(opened === undefined ? {} : { opened }) };
   }
 
   /** Starts the run's workflow; already started is fine (the ledger and the workflow id hold it to one). */
@@ -160,11 +164,12 @@ export class RunStarter {
     }
   }
 
-  #options({ runType, logicalAt, ...input }: RunToStart): WorkflowStartOptions {
+  #options({ runType, logicalAt, standing, ...input }: RunToStart): WorkflowStartOptions {
     return {
       taskQueue: this.#deps.taskQueue,
       workflowId: workflowIdOf(input.dagId, input.runId),
       args: [input satisfies DagRunInput],
+      priority: priorityOf(standing),
       staticSummary: `${input.dagId} ${input.runId}`,
       typedSearchAttributes: new TypedSearchAttributes([
         { key: SEARCH_ATTRIBUTES.dag, value: input.dagId },

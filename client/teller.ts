@@ -49,8 +49,8 @@ export const grantOf = ({ task_id, map_index, try: number, wait }: GrantRow): Gr
 
 /** False: Temporal does not have the run. Over, its leases went with its end; not started yet, it is told after the hold. */
 async function tellRun(deps: TellerDeps, group: readonly UntoldGrant[]): Promise<boolean> {
-  const { dag_id: dagId, run_id: runId, run, run_type: runType, logical_at } = group[0]!;
-  const toStart = { dagId, runId, run, runType, logicalAt: logical_at.getTime() };
+  const { dag_id: dagId, run_id: runId, run, run_type: runType, logical_at, standing } = group[0]!;
+  const toStart = { dagId, runId, run, runType, logicalAt: logical_at.getTime(), standing };
   const isReopened = group[0]!.is_reopened;
   if (!isReopened && group.some((grant) => grant.task_id === "")) await deps.starter.start(toStart);
   // One that goes on after its end waits in its workflow for its place.

@@ -4,6 +4,15 @@
 export type ClassNumber = 0 | 1 | 2;
 export const CLASS_NAMES = ["best_effort", "standard", "critical"] as const;
 
+/** Of whom a run is, and how much it matters. */
+export interface Standing {
+  /** null: of no tenant. */
+  readonly tenant: string | null;
+  readonly class: ClassNumber;
+  /** Slots of the tenant's own; 1 without one. */
+  readonly share: number;
+}
+
 /**
  * While somebody of a lower class waits in a pool, one slot in so many goes to it, however much of the higher ones waits:
  * the minimum share of the lowest class, and of backfills, which are of it.

@@ -1,3 +1,4 @@
+import type { Standing } from "../core/limits.ts";
 import type { SerialGraph } from "../core/graph.ts";
 import type { PackedProgress } from "../core/packed.ts";
 import type { RunProgress } from "../core/progress.ts";
@@ -87,6 +88,8 @@ export interface CreatedRun {
   readonly grants: readonly string[] | null;
   /** A pass of the allocator is wanted (the same in all rows of an answer). */
   readonly undecided: boolean;
+  /** Of a new run that has its place; else null. */
+  readonly standing: Standing | null;
 }
 
 /**
@@ -106,12 +109,14 @@ export interface FoundRun {
   readonly logical_at: Date;
   /** It waits for its place among the active runs of its DAG, and has not begun. */
   readonly waits_to_begin: boolean;
+  readonly standing: Standing;
 }
 
 export async function findRun(db: Db, dagId: string, runId: string): Promise<FoundRun | null> {
   const { rows } = await db.query<FoundRun>(
     `select r.run::float8 as run, r.state, r.run_type, r.logical_at, r.run_state is null and exists (
-              select from app.lease l where l.run = r.run and l.task_id = '' and l.granted_at is null) as waits_to_begin
+              select from app.lease l where l.run = r.run and l.task_id = '' and l.granted_at is null) as waits_to_begin,
+            app.standing_of(r) as standing
      from app.run_key k join app.dag_run r on r.run = k.run where k.dag_id = $1 and r.run_id = $2
      order by r.run desc limit 1`,
     [dagId, runId],

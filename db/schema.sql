@@ -585,7 +585,7 @@ AS $function$
 $function$;
 
 CREATE OR REPLACE FUNCTION app.create_runs(p jsonb)
- RETURNS TABLE(dag_id text, run_id text, run bigint, created boolean, own boolean, granted boolean, grants jsonb, undecided boolean)
+ RETURNS TABLE(dag_id text, run_id text, run bigint, created boolean, own boolean, granted boolean, grants jsonb, undecided boolean, standing jsonb)
  LANGUAGE plpgsql
 AS $function$
 declare
@@ -694,7 +694,8 @@ begin
   select a.dag_id, a.run_id, a.run, a.is_new, a.is_own, o.granted,
          case when a.is_new and o.granted and jsonb_typeof(v_first[a.n]) = 'array' then coalesce(
            (select jsonb_agg(l.task_id) from app.lease l where l.run = a.run and l.task_id <> '' and l.granted_at is not null), '[]') end,
-         v_undecided
+         v_undecided,
+         case when a.is_new and o.granted then (select app.standing_of(made) from app.dag_run made where made.run = a.run) end
   from unnest(v_dag_ids, v_run_ids, v_runs, v_new, v_own, v_asked_as) with ordinality as a(dag_id, run_id, run, is_new, is_own, asked_as, n)
   cross join lateral (
     select exists (select from app.lease l where l.run = a.run and l.task_id = '' and l.granted_at is not null) as granted
@@ -1542,6 +1543,15 @@ CREATE OR REPLACE FUNCTION app.share_allocator()
  RETURNS void
  LANGUAGE sql
 AS $function$ select pg_advisory_xact_lock_shared(72, 2) $function$;
+
+CREATE OR REPLACE FUNCTION app.standing_of(p_run app.dag_run)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select jsonb_build_object('tenant', p_run.tenant, 'class', p_run.class,
+    'share', coalesce((select a.slots from app.account a where a.key = 'tenant:' || p_run.tenant), 1))
+$function$;
 
 CREATE OR REPLACE FUNCTION app.stop_tries(p jsonb)
  RETURNS void

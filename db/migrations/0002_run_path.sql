@@ -170,6 +170,11 @@ create function app.limit_kept(p_key text) returns integer language sql stable a
   )
   select coalesce(sum(case when p_key like 'task%' then 1 else slots end), 0)::integer from lane where p_key = any (limits)
 $$;
+-- Of whom a run is, as its workflow is told.
+create function app.standing_of(p_run app.dag_run) returns jsonb language sql stable as $$
+  select jsonb_build_object('tenant', p_run.tenant, 'class', p_run.class,
+    'share', coalesce((select a.slots from app.account a where a.key = 'tenant:' || p_run.tenant), 1))
+$$;
 -- The emergency dial that is in force; no row: none is.
 create function app.dial_in_force() returns setof app.dial language sql stable as $$
   select * from (select * from app.dial order by id desc limit 1) d
@@ -522,7 +527,8 @@ end $$;
 -- begins with its grants in hand (`grants`: [task, ...]; null for a run that opens by itself). Answers in p's order.
 -- `own`: new, or made before by the same `request`. `undecided`: a pass of the allocator is wanted.
 create function app.create_runs(p jsonb)
-returns table (dag_id text, run_id text, run bigint, created boolean, own boolean, granted boolean, grants jsonb, undecided boolean)
+returns table (dag_id text, run_id text, run bigint, created boolean, own boolean, granted boolean, grants jsonb, undecided boolean,
+               standing jsonb)
 language plpgsql as $$
 declare
   r record;
@@ -630,7 +636,8 @@ begin
   select a.dag_id, a.run_id, a.run, a.is_new, a.is_own, o.granted,
          case when a.is_new and o.granted and jsonb_typeof(v_first[a.n]) = 'array' then coalesce(
            (select jsonb_agg(l.task_id) from app.lease l where l.run = a.run and l.task_id <> '' and l.granted_at is not null), '[]') end,
-         v_undecided
+         v_undecided,
+         case when a.is_new and o.granted then (select app.standing_of(made) from app.dag_run made where made.run = a.run) end
   from unnest(v_dag_ids, v_run_ids, v_runs, v_new, v_own, v_asked_as) with ordinality as a(dag_id, run_id, run, is_new, is_own, asked_as, n)
   cross join lateral (
     select exists (select from app.lease l where l.run = a.run and l.task_id = '' and l.granted_at is not null) as granted

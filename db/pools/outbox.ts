@@ -1,3 +1,4 @@
+import type { Standing } from "../../core/limits.ts";
 import type { RunType } from "../../core/states.ts";
 import type { Db } from "../connection.ts";
 import type { GrantRow } from "./advance.ts";
@@ -8,6 +9,7 @@ export interface UntoldGrant extends GrantRow {
   readonly run_id: string;
   readonly run_type: RunType;
   readonly logical_at: Date;
+  readonly standing: Standing;
   /** The run had ended before. */
   readonly is_reopened: boolean;
 }
@@ -36,7 +38,7 @@ export async function takeUntold(db: Db, limit: number, holdMs: number): Promise
        returning l.run, l.task_id, l.map_index, l.try, l.wait, l.known
      )
      select h.run, h.task_id, h.map_index, h.try, h.wait, d.dag_id, d.run_id, d.run_type, d.logical_at,
-       d.run_state is not null as is_reopened
+       d.run_state is not null as is_reopened, app.standing_of(d) as standing
      from held h join app.dag_run d on d.run = h.run where not h.known
      order by h.run, h.task_id, h.map_index`,
     [limit, holdMs],
