@@ -18,7 +18,7 @@ import { tellGrants } from "../client/teller.ts";
 import { tellWaits } from "../client/waker.ts";
 import { taskQueueOf } from "../core/ids.ts";
 import { ensurePartitions } from "../db/partitions.ts";
-import { admissionPass } from "../db/pools/pass.ts";
+import { admissionPass, quickPass } from "../db/pools/pass.ts";
 import { rollSpent } from "../db/pools/spent.ts";
 import { nextUntoldInMs } from "../db/pools/outbox.ts";
 import { lookAtWaits, waitSecret } from "../db/waits.ts";
@@ -89,8 +89,15 @@ export async function startWorker(deps: WorkerDeps, life: Life): Promise<Started
     onError: (error: Error) =>
       log.warn({ err: error }, "telling a run of its grants failed; it will be tried again"),
   };
+  let lastPassAt = 0;
   const admission = new Loop("admission", ADMISSION_MS, log, async () => {
-    const granted = await admissionPass(pool);
+    const quick = await quickPass(pool);
+    let { granted } = quick;
+    // The reasons of those who wait are made anew by a pass alone.
+    if (quick.rest || performance.now() - lastPassAt > ADMISSION_MS) {
+      lastPassAt = performance.now();
+      granted += await admissionPass(pool);
+    }
     await tellGrants(telling);
     if (granted === 0) return;
     const inMs = await nextUntoldInMs(pool);

@@ -18,6 +18,12 @@ import { preempt } from "./preempt.ts";
 /** A run's own `advance` usually takes its grants within this time; then the outbox tells it. */
 const TELL_AFTER_MS = 20;
 
+/** Grants in one round trip what came free to those who wait for nothing but a pool, or a place; `rest`: a pass is wanted. */
+export async function quickPass(db: Db): Promise<{ readonly granted: number; readonly rest: boolean }> {
+  const { rows } = await db.query<{ granted: number; rest: boolean }>("select * from app.quick_pass()");
+  return rows[0]!;
+}
+
 /**
  * One pass of the allocator over all accounts with waiting requests. Returns the number of grants.
  * Several processes may call it at once: the transaction lock lets one decide at a time, and those that name their

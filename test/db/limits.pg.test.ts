@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { allocate, type Lane } from "../../core/allocate.ts";
 import { advance } from "../../db/pools/advance.ts";
-import { admissionPass } from "../../db/pools/pass.ts";
+import { admissionPass, quickPass } from "../../db/pools/pass.ts";
 import { recordTries } from "../../db/tries.ts";
 import { AccountBook, ask, ended, started } from "../support/account-book.ts";
 
@@ -225,5 +225,49 @@ describe("A7 B11: limits of a dag and of a task over all runs", () => {
       ),
       { seed: 18, numRuns: 40 },
     );
+  });
+});
+
+describe("the quick pass", () => {
+  it("grants what the full one would, to those who wait for pools and places alone, and says when somebody else waits", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.record({ q: fc.integer({ min: 0, max: 5 }), s: fc.integer({ min: 0, max: 5 }) }),
+        fc.array(
+          fc.record({
+            pool: fc.constantFrom("q", "s"),
+            slots: fc.integer({ min: 1, max: 4 }),
+            priority: fc.nat(2),
+          }),
+          { minLength: 1, maxLength: 8 },
+        ),
+        async (size, asked) => {
+          await book.db.pool.query("delete from app.lease where task_id <> ''");
+          for (const name of ["q", "s"]) await book.setPool(name, 0);
+          const run = await book.newRun();
+          await advance(
+            book.db.pool,
+            [run],
+            [],
+            asked.map((one, i) => ask(run, `t${i}`, one.pool, one.slots, one.priority)),
+          );
+          await admissionPass(book.db.pool);
+          await book.setPool("q", size.q);
+          await book.setPool("s", size.s);
+          const quick = await quickPass(book.db.pool);
+          expect(quick.granted).toBe((await book.tasks("granted")).length);
+          expect(quick.rest).toBe(false);
+          expect(await admissionPass(book.db.pool)).toBe(0);
+        },
+      ),
+      { seed: 19, numRuns: 40 },
+    );
+    await book.setPool("p", 0);
+    await book.limit({ tasks: 1 });
+    const run = await book.newRun();
+    await advance(book.db.pool, [run], [], [ask(run, "limited", "p")]);
+    await admissionPass(book.db.pool);
+    await book.setPool("p", 1);
+    expect(await quickPass(book.db.pool)).toEqual({ granted: 0, rest: true });
   });
 });
