@@ -18,6 +18,8 @@ const START_WINDOW_MS = 10;
 /** After a statement for several tries more are about to come, and gather for the next: a statement costs 2 ms of CPU. */
 const BUSY_ITEMS = 4;
 const BUSY_REST_MS = 40;
+/** The same while others wait for the slots that come back: those stand idle meanwhile. */
+const AWAITED_REST_MS = 10;
 /** A label goes with what else is written; of a body that runs on alone it is seen within so long. */
 const LABEL_WINDOW_MS = 500;
 const RETRY_MS = [100, 200, 500, 1000, 2000];
@@ -95,11 +97,11 @@ export class TryRecords {
     for (let failures = 0, first = true; this.#waiting.length > 0 && (first || goesOn()); first = false) {
       const batch = this.#waiting.slice(0, alone > 0 ? 1 : LIMIT);
       try {
-        await this.#write(batch);
+        const isAwaited = await this.#write(batch);
         this.#waiting.splice(0, batch.length);
         failures = 0;
         alone -= 1;
-        if (batch.length >= BUSY_ITEMS) await sleep(BUSY_REST_MS);
+        if (batch.length >= BUSY_ITEMS) await sleep(isAwaited ? AWAITED_REST_MS : BUSY_REST_MS);
       } catch (error) {
         this.#onError(error as Error);
         // What the database refuses must not hold up the others: it is found by itself, and its try is told.
@@ -119,7 +121,8 @@ export class TryRecords {
     if (this.#waiting.length > 0) this.#drainWithin(LABEL_WINDOW_MS);
   }
 
-  async #write(batch: readonly Item[]): Promise<void> {
+  /** Whether others wait for slots that came back. */
+  async #write(batch: readonly Item[]): Promise<boolean> {
     const started: StartedRow[] = [];
     const ended: EndedRow[] = [];
     const next: NextRow[] = [];
@@ -147,5 +150,6 @@ export class TryRecords {
       }
     }
     if (recorded.waiting) this.#onFreed();
+    return recorded.waiting;
   }
 }
