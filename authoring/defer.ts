@@ -3,7 +3,7 @@ import { parseInstant } from "../core/calendar/dates.ts";
 import { CALENDAR_UNTIL_AT } from "../core/calendar/zone.ts";
 import { Terminal } from "../core/errors.ts";
 import type { Deferral } from "../core/waits.ts";
-import { DURATION_RULE, parseDuration } from "./duration.ts";
+import { DURATION_RULE, parseDuration } from "../core/duration.ts";
 import { deferring } from "./outcome.ts";
 import { toOutput } from "./output.ts";
 import { show } from "./show.ts";

@@ -3,7 +3,7 @@ import type { BodyError, BodyOutcome } from "../core/body.ts";
 import { tellOf, type AskedOfOutput } from "../core/decision.ts";
 import { Terminal, type ErrorKind } from "../core/errors.ts";
 import type { Deferral } from "../core/waits.ts";
-import { DURATION_RULE, parseDuration } from "./duration.ts";
+import { DURATION_RULE, parseDuration } from "../core/duration.ts";
 import { storableText, toOutput } from "./output.ts";
 import { show } from "./show.ts";
 import type { Duration } from "./types.ts";

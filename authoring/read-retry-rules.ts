@@ -1,7 +1,7 @@
 /** The option `retryRules`: what to do about errors of one kind. */
 import type { RetryRule } from "../core/retry.ts";
 import { didYouMean } from "../core/suggest.ts";
-import { DURATION_RULE, parseDuration } from "./duration.ts";
+import { DURATION_RULE, parseDuration } from "../core/duration.ts";
 import type { Reader } from "./read.ts";
 import { show } from "./show.ts";
 

@@ -2,7 +2,7 @@
 import { zoneOf } from "../core/calendar/zone.ts";
 import { ID_RULE, isId } from "../core/ids.ts";
 import { didYouMean } from "../core/suggest.ts";
-import { DURATION_RULE, parseDuration } from "./duration.ts";
+import { DURATION_RULE, parseDuration } from "../core/duration.ts";
 import type { DateInput } from "./types.ts";
 
 export type Reader<T> = (

@@ -8,7 +8,7 @@ import { GRAPH_FORMAT } from "../core/graph.ts";
 import type { SerialGraph, SerialGroup, SerialTask } from "../core/graph.ts";
 import { runTaskOf } from "../core/plan.ts";
 import type { DraftGroup, DraftMap, DraftTask } from "./draft.ts";
-import { DURATION_RULE, parseDuration } from "./duration.ts";
+import { DURATION_RULE, parseDuration } from "../core/duration.ts";
 import { within } from "./options.ts";
 import type { DAG_OPTIONS, Values } from "./options.ts";
 import { toOutput } from "./output.ts";

@@ -1,7 +1,7 @@
 /** Readers of arguments and options: each says what it expected. */
 import { readFileSync } from "node:fs";
 import { InvalidArgumentError, Option } from "commander";
-import { DURATION_RULE, parseDuration } from "../authoring/duration.ts";
+import { DURATION_RULE, parseDuration } from "../core/duration.ts";
 import { isoOf, parseInstant } from "../core/calendar/dates.ts";
 import { isDay } from "../core/calendar/day.ts";
 import { parseRunId, runIdOf } from "../core/ids.ts";
