@@ -11,6 +11,7 @@ import { healthRoutes } from "./health.ts";
 import { answerOnce, KEY_HEADER } from "./idempotency.ts";
 import { fileRoutes } from "./files.ts";
 import { importRoutes } from "./imports.ts";
+import { limitsRoutes } from "./limits.ts";
 import { logStreamRoutes } from "./log-stream.ts";
 import { describeApi, methodsOf } from "./openapi.ts";
 import { pageRoutes } from "./page.ts";
@@ -39,6 +40,7 @@ const apiRoutes = (deps: AppDeps) =>
     .route("/api/v1", eventRoutes(deps))
     .route("/api/v1", poolRoutes(deps))
     .route("/api/v1", poolWorkRoutes(deps))
+    .route("/api/v1", limitsRoutes(deps))
     .route("/api/v1", importRoutes(deps))
     .route("/api/v1", fileRoutes(deps))
     .route("/api/v1", versionRoutes(deps));

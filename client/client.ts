@@ -4,10 +4,12 @@ import { intervalFor } from "../core/calendar/plan.ts";
 import { CALENDAR_FROM_AT, CALENDAR_UNTIL_AT } from "../core/calendar/zone.ts";
 import { Conflict, NotFound, Refused } from "../core/errors.ts";
 import { runIdOf, workflowIdOf } from "../core/ids.ts";
+import { classNumber, placeByCaller } from "../core/limits-file.ts";
 import { paramErrorsText } from "../core/params.ts";
 import { didYouMean } from "../core/suggest.ts";
 import type { Pool } from "../db/connection.ts";
 import { dagIds, dagsOf, setPaused, type DagRow } from "../db/dag-rows.ts";
+import { LimitsInForce } from "../db/limits.ts";
 import { createRuns, runState, type CreatedRun, type NewRun } from "../db/runs.ts";
 import type { LoadedVersion } from "../db/versions.ts";
 import { checkParams } from "../platform/params.ts";
@@ -50,11 +52,13 @@ export function createClient(deps: ClientDeps): MeridianClient {
     (run) => run,
     rest,
   );
+  const limits = new LimitsInForce(deps.pool);
   return {
     async trigger(request) {
       checkDate(request.logicalAt);
       const dag = await existing(deps.pool, dags, request.dagId);
-      const { row, toStart } = await create(deps, making, dag, request);
+      const place = await placeFor(limits, dag, request.who);
+      const { row, toStart } = await create(deps, making, dag, { ...request, place });
       // One that was made before is started by whoever made it, or by the outbox.
       if (toStart === null) return triggered(row, (await runState(deps.pool, row.run)) !== "queued");
       return triggered(row, row.granted && (await started(deps, toStart)));
@@ -110,11 +114,20 @@ async function existing(pool: Pool, found: Batcher<string, DagRow | null>, dagId
   throw new NotFound("no_dag", `dag "${dagId}" does not exist${didYouMean(dagId, await dagIds(pool))}`);
 }
 
+/** Of a run by hand, where a rule of the limits file is for its caller. */
+type OwnPlace = Pick<NewRun, "tenant" | "class">;
+
+async function placeFor(limits: LimitsInForce, dag: DagRow, caller: string): Promise<OwnPlace> {
+  const file = await limits.file();
+  const place = file && placeByCaller(file, { dagId: dag.dag_id, owner: dag.owner, tags: dag.tags, caller });
+  return place === null ? {} : { tenant: place.tenant, class: classNumber(place.class) };
+}
+
 async function create(
   deps: ClientDeps,
   making: Batcher<NewRun, CreatedRun>,
   dag: DagRow,
-  request: TriggerRequest,
+  request: TriggerRequest & { readonly place: OwnPlace },
 ): Promise<{ row: CreatedRun; toStart: RunToStart | null }> {
   if (!dag.active || dag.version === null) {
     throw new Refused(
@@ -138,7 +151,10 @@ async function create(
       version: dag.version,
       conf: request.conf,
     };
-    const row = await making.add(newRun(facts, request.who, request.once?.key ?? null, firstOf(version)));
+    const row = await making.add({
+      ...newRun(facts, request.who, request.once?.key ?? null, firstOf(version)),
+      ...request.place,
+    });
     if (row.created) {
       return { row, toStart: deps.starter.toStart(row, { ...facts, run: row.run }, version) };
     }

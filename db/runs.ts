@@ -1,5 +1,6 @@
 import type { Standing } from "../core/limits.ts";
 import type { SerialGraph } from "../core/graph.ts";
+import type { ClassNumber } from "../core/limits.ts";
 import type { PackedProgress } from "../core/packed.ts";
 import type { RunProgress } from "../core/progress.ts";
 import type { RunState, RunType } from "../core/states.ts";
@@ -72,6 +73,9 @@ export interface NewRun {
   readonly request?: string | null;
   /** Asked for at once if the run has its place at once; null: the run opens by itself. */
   readonly first: readonly FirstRow[] | null;
+  /** By a rule for its caller; null or left out: its DAG's. */
+  readonly tenant?: string | null;
+  readonly class?: ClassNumber;
 }
 
 export interface CreatedRun {

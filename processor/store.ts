@@ -1,11 +1,13 @@
 import type pg from "pg";
 import { canonicalJson } from "../core/canonical.ts";
 import type { SerialGraph } from "../core/graph.ts";
+import { classNumber, NO_LIMITS, placeOf, type LimitsFile } from "../core/limits-file.ts";
 import { transaction } from "../db/connection.ts";
 import { deactivateDags } from "../db/dags/deactivate-dags.ts";
 import { deleteFiles } from "../db/dags/delete-files.ts";
 import { insertBundles } from "../db/dags/insert-bundles.ts";
 import { storableJson } from "../db/json.ts";
+import { readLimits } from "../db/limits.ts";
 import { insertVersions } from "../db/dags/insert-versions.ts";
 import { lockStoring } from "../db/dags/lock-storing.ts";
 import { putInForce } from "../db/dags/put-in-force.ts";
@@ -188,9 +190,11 @@ async function storeDags(db: pg.PoolClient, good: readonly Good[]): Promise<stri
     });
   if (good.length > 0) await insertBundles(db, good.map(bundleRow));
   if (changed.length === 0) return [];
+  // It stays in force meanwhile: who applies another takes the lock of storing first.
+  const limits = (await readLimits(db))?.spec ?? NO_LIMITS;
   await upsertDags(
     db,
-    changed.map(({ finding, dag }) => dagRow(finding, dag)),
+    changed.map(({ finding, dag }) => dagRow(finding, dag, limits)),
   );
   await insertVersions(
     db,
@@ -233,7 +237,8 @@ async function dropOrphans(
 
 const bundleRow = ({ bundle }: Good) => ({ hash: bundle.hash, code: bundle.code, source_map: bundle.map });
 
-function dagRow(finding: Good, { graph }: ImportedDag): DagRow {
+function dagRow(finding: Good, { graph }: ImportedDag, limits: LimitsFile): DagRow {
+  const place = placeOf(limits, { ...graph, caller: null });
   return {
     dag_id: graph.dagId,
     file: finding.path,
@@ -248,6 +253,8 @@ function dagRow(finding: Good, { graph }: ImportedDag): DagRow {
     owner: graph.owner,
     tags: graph.tags,
     description: graph.description,
+    tenant: place.tenant,
+    class: classNumber(place.class),
   };
 }
 

@@ -35,6 +35,7 @@ import {
   pathOf,
   type StreamOptions,
 } from "./http.ts";
+import { limitsCalls } from "./limits.ts";
 import { type Pages, pagesOf } from "./pages.ts";
 import { follow } from "./stream.ts";
 import { taskCalls } from "./tasks.ts";
@@ -136,6 +137,7 @@ export function createClient<Dags = Readonly<Record<never, never>>>(options: Con
     tasks: taskCalls(http),
     waits: waitCalls(http),
     pools: poolCalls(http),
+    limits: limitsCalls(http),
     files: {
       list: (filter: FileFilter = {}, call: CallOptions = {}): Pages<DagFile, DagFileList> =>
         pagesOf(

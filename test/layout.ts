@@ -38,7 +38,7 @@ export const LAYOUT: Record<string, FolderRule> = {
   remote: { folders: ["core"], typesOnly: ["api", "authoring"], packages: [] },
   api: {
     folders: ["core", "db", "client", "platform"],
-    packages: ["hono", "@hono/", "zod", "diff", "node:"],
+    packages: ["hono", "@hono/", "zod", "diff", "yaml", "node:"],
   },
   web: {
     folders: ["core", "remote"],
@@ -90,7 +90,7 @@ export const LAYOUT: Record<string, FolderRule> = {
       "platform",
       "web",
     ],
-    packages: ["node:", "commander", "@temporalio/client", "@hono/", "hono", "vite", "tsx", "esbuild", "pg"],
+    packages: ["node:", "commander", "@temporalio/client", "@hono/", "hono", "vite", "tsx", "esbuild", "pg", "yaml"],
   },
   bench: { folders: ["*"], packages: ["*"] },
   test: { folders: ["*"], packages: ["*"] },

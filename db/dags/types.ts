@@ -1,3 +1,5 @@
+import type { ClassNumber } from "../../core/limits.ts";
+
 /** A DAG's row as far as a new version is compared with it. */
 export interface DagNow {
   readonly dag_id: string;
@@ -21,6 +23,9 @@ export interface DagRow {
   readonly owner: string;
   readonly tags: readonly string[];
   readonly description: string;
+  /** By the limits file in force; null: none. */
+  readonly tenant: string | null;
+  readonly class: ClassNumber;
 }
 
 export interface VersionRow {

@@ -8,19 +8,19 @@ import type { DagRow } from "./types.ts";
 export async function upsertDags(db: Db, rows: readonly DagRow[]): Promise<void> {
   await db.query(
     `insert into app.dag as d (dag_id, file, timetable, timetable_hash, start_at, end_at, catchup, max_active_runs,
-                               shard, owner, tags, description, max_failed_runs, next_due_at)
+                               shard, owner, tags, description, max_failed_runs, tenant, class, next_due_at)
      select r.*, app.now()
        from jsonb_to_recordset($1::jsonb) as r (
               dag_id text, file text, timetable jsonb, timetable_hash text, start_at timestamptz, end_at timestamptz,
               catchup boolean, max_active_runs integer, shard integer, owner text, tags text[], description text,
-              max_failed_runs integer)
+              max_failed_runs integer, tenant text, class smallint)
       order by r.dag_id
      on conflict (dag_id) do update set
        file = excluded.file, active = true, timetable = excluded.timetable,
        timetable_hash = excluded.timetable_hash, start_at = excluded.start_at, end_at = excluded.end_at,
        catchup = excluded.catchup, max_active_runs = excluded.max_active_runs, shard = excluded.shard,
        owner = excluded.owner, tags = excluded.tags, description = excluded.description,
-       max_failed_runs = excluded.max_failed_runs,
+       max_failed_runs = excluded.max_failed_runs, tenant = excluded.tenant, class = excluded.class,
        switched_on_at = case when d.active then d.switched_on_at else app.now() end,
        next_due_at = case
          when d.active and d.timetable_hash = excluded.timetable_hash and d.catchup = excluded.catchup
