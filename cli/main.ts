@@ -5,6 +5,7 @@ import { configCommand } from "./config.ts";
 import { dagCommands } from "./dags.ts";
 import { fail } from "./failure.ts";
 import { fileCommands } from "./files.ts";
+import { limitsCommands } from "./limits.ts";
 import { optionsLast } from "./option-order.ts";
 import { poolCommands } from "./pools.ts";
 import { profileCommands } from "./profile.ts";
@@ -96,6 +97,7 @@ Commands that talk to a server take --profile, --url, or the product that runs f
   addRunCommands(runCommands(program));
   waitCommands(program);
   poolCommands(program);
+  limitsCommands(program);
   fileCommands(program);
   profileCommands(program);
   validateCommand(program);

@@ -139,7 +139,7 @@ export class LimitsReader {
       const name = names.find((one) => one === value);
       if (name !== undefined) return name;
       const hint = typeof value === "string" ? didYouMean(value, names) : "";
-      return this.wrong(path, value, names.join(", "), hint);
+      return this.wrong(path, value, `one of ${names.join(", ")}`, hint);
     };
   }
 
