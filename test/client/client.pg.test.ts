@@ -70,6 +70,28 @@ describe("B3 C8: the client", () => {
     expect(temporal.started).toEqual([]);
   });
 
+  it("B12: a run by hand is of its DAG's tenant and class, unless a rule of the limits file is for its caller", async () => {
+    await database.pool.query(
+      `update app.dag set owner = 'ann', tenant = 'sales';
+       truncate app.limits;
+       insert into app.limits (who, spec) values ('t', '{"rules": [
+         {"caller": "*@ci", "owner": "ann", "class": "best_effort"}, {"dags": "*", "tenant": "sales"},
+         {"caller": "ada", "tenant": "never"}]}')`,
+    );
+    const by = async (who: string) =>
+      await client.trigger({ dagId: "sales_daily", logicalAt: null, conf: {}, who });
+    await by("ada");
+    await by("bot@ci");
+    const { rows } = await database.pool.query(
+      "select triggered_by, tenant, class from app.dag_run order by run",
+    );
+    expect(rows).toEqual([
+      { triggered_by: "ada", tenant: "sales", class: 1 },
+      { triggered_by: "bot@ci", tenant: "sales", class: 0 },
+    ]);
+    await database.pool.query("truncate app.limits");
+  });
+
   it("A12: a conf that does not fit the DAG's params is refused with each path; no run is made", async () => {
     const { graph } = dag(
       "sales_daily",
