@@ -3,10 +3,12 @@ import { canonicalJson } from "./canonical.ts";
 import {
   classNumber,
   placeOf,
+  placeOfRun,
   type LimitsFile,
   type LimitsRule,
   type Place,
   type Placed,
+  type PlaceNumbered,
 } from "./limits-file.ts";
 import { CLASS_NAMES, type ClassNumber } from "./limits.ts";
 import type { RunType } from "./states.ts";
@@ -29,14 +31,9 @@ export interface PoolNow {
   readonly adhoc: number | null;
 }
 
-interface PlaceNow {
-  readonly tenant: string | null;
-  readonly class: ClassNumber;
-}
+export interface DagNow extends Placed, PlaceNumbered {}
 
-export interface DagNow extends Placed, PlaceNow {}
-
-export interface RunsNow extends PlaceNow {
+export interface RunsNow extends PlaceNumbered {
   readonly dagId: string;
   readonly runType: RunType;
   readonly caller: string | null;
@@ -45,7 +42,7 @@ export interface RunsNow extends PlaceNow {
 
 export interface Move<Of> {
   readonly of: Of;
-  readonly to: PlaceNow;
+  readonly to: PlaceNumbered;
 }
 
 export interface LimitsChange {
@@ -79,10 +76,8 @@ export function planLimits(now: LimitsNow, file: LimitsFile): LimitsPlan {
   const runs = now.runs.flatMap((of) => {
     const dag = placed.get(of.dagId);
     if (dag === undefined) return [];
-    const to = numbered(placeOf(file, { ...dag, caller: of.runType === "manual" ? of.caller : null }));
-    // Backfills are of the lowest class, whatever their DAG's.
-    const own: PlaceNow = of.runType === "backfill" ? { ...to, class: 0 } : to;
-    return isSame(of, own) ? [] : [{ of, to: own }];
+    const to = placeOfRun(file, dag, of);
+    return isSame(of, to) ? [] : [{ of, to }];
   });
   const { file: old } = now;
   const changes: LimitsChange[] = [
@@ -108,10 +103,10 @@ export function planLimits(now: LimitsNow, file: LimitsFile): LimitsPlan {
 export const isUnchanged = (now: LimitsNow, file: LimitsFile, plan: LimitsPlan): boolean =>
   plan.changes.length + plan.runs.length === 0 && canonicalJson(now.file) === canonicalJson(file);
 
-const numbered = ({ tenant, class: name }: Place): PlaceNow => ({ tenant, class: classNumber(name) });
-const isSame = (a: PlaceNow, b: PlaceNow): boolean => a.tenant === b.tenant && a.class === b.class;
+const numbered = ({ tenant, class: name }: Place): PlaceNumbered => ({ tenant, class: classNumber(name) });
+const isSame = (a: PlaceNumbered, b: PlaceNumbered): boolean => a.tenant === b.tenant && a.class === b.class;
 const classInWords = (number: ClassNumber): string => CLASS_NAMES[number].replace("_", " ");
-const placeInWords = ({ tenant, class: number }: PlaceNow): string =>
+const placeInWords = ({ tenant, class: number }: PlaceNumbered): string =>
   `${tenant === null ? "no tenant" : `tenant ${tenant}`}, ${classInWords(number)}`;
 
 type Words = ReadonlyMap<string, string>;

@@ -1,6 +1,7 @@
 /** The limits file: what the installation allows to whom. An author writes none of it. */
 import { globMatches } from "./glob.ts";
 import { CLASS_NAMES, type ClassNumber } from "./limits.ts";
+import type { RunType } from "./states.ts";
 
 /** Stored as 2, 1, 0. */
 export type PriorityClass = "critical" | "standard" | "best_effort";
@@ -96,6 +97,12 @@ export interface Place {
   readonly class: PriorityClass;
 }
 
+/** A place as rows have it. */
+export interface PlaceNumbered {
+  readonly tenant: string | null;
+  readonly class: ClassNumber;
+}
+
 const fits = (rule: LimitsRule, { dagId, owner, tags }: Placed): boolean =>
   (rule.dags === undefined || globMatches(rule.dags, dagId)) &&
   (rule.owner === undefined || globMatches(rule.owner, owner)) &&
@@ -113,6 +120,17 @@ export function placeOf(
     (caller === null ? null : placeByCaller({ rules }, { ...dag, caller })) ??
     placeBy(firstFor(rules, dag, null), { tenant: null, class: "standard" })
   );
+}
+
+/** The tenant and class of a run, as it is stored; `caller` counts where the run was made by hand. */
+export function placeOfRun(
+  file: Pick<LimitsFile, "rules">,
+  dag: Placed,
+  { runType, caller }: { readonly runType: RunType; readonly caller: string | null },
+): PlaceNumbered {
+  const place = placeOf(file, { ...dag, caller: runType === "manual" ? caller : null });
+  // Backfills are of the lowest class, whatever their DAG's.
+  return { tenant: place.tenant, class: runType === "backfill" ? 0 : classNumber(place.class) };
 }
 
 /** The place of runs by hand; null: no rule for callers counts there, and it is the DAG's own. */

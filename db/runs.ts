@@ -7,6 +7,7 @@ import type { RunState, RunType } from "../core/states.ts";
 import type pg from "pg";
 import { transaction, type Db } from "./connection.ts";
 import { storableJson, withOutputText } from "./json.ts";
+import { placeClosedRun } from "./limits.ts";
 import type { RecordRow } from "./pools/advance.ts";
 
 export interface RunRow {
@@ -187,6 +188,7 @@ export async function reopenRun(
   progress: PackedProgress,
   version: number | null,
 ): Promise<{ readonly placed: boolean; readonly undecided: boolean }> {
+  await placeClosedRun(db, run);
   const { rows } = await db.query<{ placed: boolean; undecided: boolean }>(
     "select * from app.reopen_run($1, $2, $3, $4)",
     [run, storableJson(withOutputText(records)), storableJson(progress), version],

@@ -8,7 +8,8 @@ import { LimitsInForce, readLimits } from "../../db/limits.ts";
 import { advance } from "../../db/pools/advance.ts";
 import { deletePool, setPool } from "../../db/pools/change.ts";
 import { admissionPass } from "../../db/pools/pass.ts";
-import { createRuns } from "../../db/runs.ts";
+import type { PackedProgress } from "../../core/packed.ts";
+import { closeRuns, createRuns, reopenRun } from "../../db/runs.ts";
 import { AccountBook, ask } from "../support/account-book.ts";
 
 let book: AccountBook;
@@ -194,6 +195,17 @@ describe("B12: a limits file is applied", () => {
        from app.dag_run r join app.dag d using (dag_id), (select spec from app.limits order by id desc limit 1) l`,
     );
     expect(rows).toEqual([{ same: true, right: true }]);
+  });
+
+  it("B12: a run that goes on after its end is where the limits in force say", async () => {
+    await apply(SALES);
+    const run = await newRun("lab", "manual", "bot@ci");
+    await closeRuns(book.db.pool, [{ run, records: [], state: "failed", reason: null, progress: null }]);
+    await apply({ rules: [{ dags: "lab", class: "critical" }] });
+    expect(await places("dag_run")).toEqual({ "lab manual bot@ci": "lab 1" });
+    await book.db.pool.query("insert into app.account (key, slots) values ('runs:lab', 1)");
+    await reopenRun(book.db.pool, run, [], {} as PackedProgress, null);
+    expect(await places("dag_run")).toEqual({ "lab manual bot@ci": "null 2" });
   });
 
   it("B12: property: once applied, a plan of the same file shows nothing, whatever was before", async () => {
