@@ -26,7 +26,7 @@ export const pathText = (path: Path): string =>
 const LONGEST_SHOWN = 60;
 
 /** A value in words, for messages. */
-export function foundText(value: unknown): string {
+function foundText(value: unknown): string {
   if (value === undefined || value === null) return "nothing";
   if (Array.isArray(value)) return `a list of ${value.length}`;
   if (typeof value === "object") return "a mapping";

@@ -1,11 +1,13 @@
 /** Checked by tsc: what leaves the API says the same as what it is made from. */
 import { expect, test } from "vitest";
 import type * as contracts from "../../api/contracts.ts";
+import type * as limits from "../../api/contracts-limits.ts";
 import type * as waits from "../../api/contracts-waits.ts";
 import type { AppDeps } from "../../api/deps.ts";
 import type { MeridianClient, TriggeredRun } from "../../client/types.ts";
 import type { Timetable } from "../../core/calendar/timetable.ts";
 import type { SerialGraph, SerialTask } from "../../core/graph.ts";
+import type { LimitsChange } from "../../core/limits-diff.ts";
 import type { SerialWait } from "../../core/waits.ts";
 import type { MappedOver } from "../../core/mapped-over.ts";
 import type { CellRow, RunRow, WaitingRow } from "../../db/read/runs.ts";
@@ -53,6 +55,7 @@ test("types: contracts say what rows and graphs say", () => {
   same<All<NonNullable<contracts.GraphTask["wait"]>>, All<SerialWait>>(true);
   same<All<NonNullable<contracts.GraphTask["mapped"]>>, All<MappedOver>>(true);
   same<contracts.Timetable, Timetable>(true);
+  same<limits.LimitsChange, LimitsChange>(true);
   same<
     Omit<contracts.Graph, "tasks" | "edges" | "groups">,
     Required<
