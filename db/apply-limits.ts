@@ -39,14 +39,16 @@ export async function applyLimits(pool: Pool, { file, who, ifCurrent }: ApplyLim
     await moveDags(db, plan.dags);
     await moveRuns(db, plan.runs);
     await writeAccounts(db, file);
-    await db.query(
-      `select app.renew_limits(array(select distinct dag_id from app.dag_run where state in ('queued', 'running')))`,
-    );
+    const { changes, dags, runs } = plan;
+    if (runs.length > 0 || changes.some(({ what }) => ACCOUNTS.has(what))) {
+      await db.query(
+        `select app.renew_limits(array(select distinct dag_id from app.dag_run where state in ('queued', 'running')))`,
+      );
+    }
     const { rows } = await db.query<Omit<LimitsRow, "spec">>(
       "insert into app.limits (who, spec) values ($1, $2) returning id::float8 as id, at, who",
       [who, storableJson(file)],
     );
-    const { changes, dags, runs } = plan;
     await db.query("insert into app.audit (who, action, detail) values ($1, 'apply_limits', $2)", [
       who,
       storableJson({
@@ -60,6 +62,9 @@ export async function applyLimits(pool: Pool, { file, who, ifCurrent }: ApplyLim
     return { kind: "applied", row: rows[0]!, plan };
   });
 }
+
+/** Changes of what tries draw on. */
+const ACCOUNTS: ReadonlySet<string> = new Set(["pool", "cohort", "tenant"]);
 
 /** How many runs get another tenant or class. */
 export const countOf = (runs: LimitsPlan["runs"]): number => runs.reduce((sum, { of }) => sum + of.count, 0);
