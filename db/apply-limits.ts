@@ -25,7 +25,22 @@ export type LimitsApplied =
  * Puts a limits file in force, in one transaction: its accounts, the tenant and class of all DAGs and of runs that are
  * queued or running, and what their tries draw on. A pass of the allocator is wanted after it.
  */
-export async function applyLimits(pool: Pool, { file, who, ifCurrent }: ApplyLimits): Promise<LimitsApplied> {
+export async function applyLimits(pool: Pool, given: ApplyLimits): Promise<LimitsApplied> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await applyOnce(pool, given);
+    } catch (error) {
+      // Tries that end together take their leases in another order than this does.
+      const isDeadlock = error instanceof Error && "code" in error && error.code === "40P01";
+      if (!isDeadlock || attempt >= ATTEMPTS) throw error;
+    }
+  }
+}
+
+/** Each costs a second, until PostgreSQL sees the deadlock. */
+const ATTEMPTS = 5;
+
+async function applyOnce(pool: Pool, { file, who, ifCurrent }: ApplyLimits): Promise<LimitsApplied> {
   return await transaction(pool, async (db) => {
     // New and changed DAGs get their places by the file in force: not while that changes.
     await lockStoring(db);
@@ -83,6 +98,12 @@ async function moveDags(db: Db, moves: LimitsPlan["dags"]): Promise<void> {
 
 async function moveRuns(db: Db, moves: LimitsPlan["runs"]): Promise<void> {
   if (moves.length === 0) return;
+  // Leases before their runs, as when a run closes.
+  await db.query(
+    `select from app.lease l where l.run in (select r.run from app.dag_run r where r.dag_id = any ($1) and r.state in ('queued', 'running'))
+     order by l.run, l.task_id, l.map_index, l.try for update`,
+    [[...new Set(moves.map(({ of }) => of.dagId))]],
+  );
   await db.query(
     `update app.dag_run r set tenant = l.to_tenant, class = l.to_class
      from (

@@ -1150,9 +1150,10 @@ CREATE OR REPLACE FUNCTION app.open_run(p_run bigint)
  LANGUAGE plpgsql
 AS $function$
 begin
+  -- Leases before their run, as when it closes.
+  update app.lease l set told_at = app.now(), known = true where l.run = p_run and l.task_id = '' and not l.known;
   update app.dag_run r set state = 'running', started_at = coalesce(r.started_at, app.now()), reason = null
   where r.run = p_run and r.state in ('queued', 'running');
-  update app.lease l set told_at = app.now(), known = true where l.run = p_run and l.task_id = '' and not l.known;
   return query
   select r.dag_id, r.run_id, r.run_type, r.logical_at, r.start_at, r.end_at, r.version, r.conf, r.state, r.run_state
   from app.dag_run r where r.run = p_run;

@@ -692,9 +692,10 @@ create function app.open_run(p_run bigint)
 returns table (dag_id text, run_id text, run_type text, logical_at timestamptz, start_at timestamptz, end_at timestamptz,
                version bigint, conf jsonb, state text, run_state jsonb) language plpgsql as $$
 begin
+  -- Leases before their run, as when it closes.
+  update app.lease l set told_at = app.now(), known = true where l.run = p_run and l.task_id = '' and not l.known;
   update app.dag_run r set state = 'running', started_at = coalesce(r.started_at, app.now()), reason = null
   where r.run = p_run and r.state in ('queued', 'running');
-  update app.lease l set told_at = app.now(), known = true where l.run = p_run and l.task_id = '' and not l.known;
   return query
   select r.dag_id, r.run_id, r.run_type, r.logical_at, r.start_at, r.end_at, r.version, r.conf, r.state, r.run_state
   from app.dag_run r where r.run = p_run;
