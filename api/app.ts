@@ -12,6 +12,7 @@ import { answerOnce, KEY_HEADER } from "./idempotency.ts";
 import { fileRoutes } from "./files.ts";
 import { importRoutes } from "./imports.ts";
 import { logStreamRoutes } from "./log-stream.ts";
+import { dialRoutes } from "./dial.ts";
 import { describeApi, methodsOf } from "./openapi.ts";
 import { pageRoutes } from "./page.ts";
 import { poolWorkRoutes } from "./pool-work.ts";
@@ -39,6 +40,7 @@ const apiRoutes = (deps: AppDeps) =>
     .route("/api/v1", eventRoutes(deps))
     .route("/api/v1", poolRoutes(deps))
     .route("/api/v1", poolWorkRoutes(deps))
+    .route("/api/v1", dialRoutes(deps))
     .route("/api/v1", importRoutes(deps))
     .route("/api/v1", fileRoutes(deps))
     .route("/api/v1", versionRoutes(deps));

@@ -364,6 +364,7 @@ export const Changes = z
     runs: z.array(Run),
     cells: z.array(z.object({ dagId: z.string(), runId: z.string(), cells: z.array(Cell) })),
     dags: z.array(z.string()).openapi({ description: "DAGs paused, unpaused, or with a new version" }),
+    dial: z.literal(true).optional().openapi({ description: "The emergency dial was turned" }),
   })
   .openapi("Changes");
 export type Changes = z.infer<typeof Changes>;

@@ -9,7 +9,7 @@ type Document = ReturnType<OpenAPIHono<ApiEnv>["getOpenAPI31Document"]>;
 
 /**
  * The OpenAPI 3.1 document of the routes. What all of them share is said here once, so that a typed client's answers
- * stay the good ones: every operation may answer with a problem, and every POST takes an idempotency key.
+ * stay the good ones: every operation may answer with a problem, and every change takes an idempotency key.
  */
 export function describeApi(app: OpenAPIHono<ApiEnv>, version: string): Document {
   app.openAPIRegistry.register("Problem", Problem);
@@ -44,17 +44,17 @@ export function describeApi(app: OpenAPIHono<ApiEnv>, version: string): Document
       const operation = path[method];
       if (operation) Object.assign(operation, { operationId: nameOf(method, route), tags: [tagOf(route)] });
     }
-    for (const operation of [path.get, path.post, path.delete]) {
+    for (const operation of METHODS.map((method) => path[method])) {
       if (operation?.responses) operation.responses["default"] = problems;
     }
-    for (const operation of [path.post, path.delete]) {
+    for (const operation of [path.post, path.put, path.delete]) {
       if (operation) operation.parameters = [...(operation.parameters ?? []), key, user];
     }
   }
   return document;
 }
 
-const METHODS = ["get", "post", "delete"] as const;
+const METHODS = ["get", "post", "put", "delete"] as const;
 
 const parts = (route: string): string[] => route.split("/").slice(3);
 const big = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);

@@ -47,7 +47,7 @@ const runId = z
   .openapi({ example: "2026-05-09T00-00-00Z" });
 
 /** A whole number written plainly, between two bounds. */
-const whole = (min: number, max: number) =>
+export const whole = (min: number, max: number) =>
   z
     .string()
     .regex(/^-?\d{1,15}$/, `expected a whole number from ${min} to ${max}`)
@@ -247,7 +247,7 @@ export const FilesQuery = z.strictObject({
   after: file.optional(),
 });
 
-const text = z.string().max(2000).refine(isStorable, "holds characters that cannot be stored");
+export const text = z.string().max(2000).refine(isStorable, "holds characters that cannot be stored");
 
 /** Why Postgres would not hold it to the letter: a NUL, half of a surrogate pair, a number that JSON writes as null. */
 export function whyNotStorable(json: unknown): string | null {

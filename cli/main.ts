@@ -3,6 +3,7 @@ import type { Config } from "../platform/config.ts";
 import { completionCommand } from "./completion.ts";
 import { configCommand } from "./config.ts";
 import { dagCommands } from "./dags.ts";
+import { dialCommands } from "./dial.ts";
 import { fail } from "./failure.ts";
 import { fileCommands } from "./files.ts";
 import { optionsLast } from "./option-order.ts";
@@ -96,6 +97,7 @@ Commands that talk to a server take --profile, --url, or the product that runs f
   addRunCommands(runCommands(program));
   waitCommands(program);
   poolCommands(program);
+  dialCommands(program);
   fileCommands(program);
   profileCommands(program);
   validateCommand(program);

@@ -15,9 +15,6 @@ import type {
   ListedRun,
   NextRuns,
   PauseState,
-  Pool,
-  PoolList,
-  PoolWork,
   RunDetail,
   RunList,
   TriggeredRun,
@@ -35,7 +32,9 @@ import {
   pathOf,
   type StreamOptions,
 } from "./http.ts";
+import { dialCalls } from "./dial.ts";
 import { type Pages, pagesOf } from "./pages.ts";
+import { poolCalls } from "./pools.ts";
 import { follow } from "./stream.ts";
 import { taskCalls } from "./tasks.ts";
 import type { IdsOf, TriggerArguments } from "./types.ts";
@@ -136,6 +135,7 @@ export function createClient<Dags = Readonly<Record<never, never>>>(options: Con
     tasks: taskCalls(http),
     waits: waitCalls(http),
     pools: poolCalls(http),
+    dial: dialCalls(http),
     files: {
       list: (filter: FileFilter = {}, call: CallOptions = {}): Pages<DagFile, DagFileList> =>
         pagesOf(
@@ -323,19 +323,3 @@ const commandCalls = (http: Http) => {
     },
   };
 };
-
-const poolCalls = (http: Http) => ({
-  list: async (call: CallOptions = {}): Promise<Pool[]> => (await http.json<PoolList>("/pools", call)).pools,
-  /** Who holds its slots, and who waits for them and why. */
-  work: async (name: string, call: CallOptions = {}): Promise<PoolWork> =>
-    await http.json(pathOf("pools", name, "work"), call),
-  /** Makes or resizes it. */
-  set: async (
-    name: string,
-    pool: { readonly slots: number; readonly description?: string },
-    call: ChangeOptions = {},
-  ): Promise<Pool> => await http.json(pathOf("pools", name), { ...call, method: "POST", body: pool }),
-  delete: async (name: string, call: ChangeOptions = {}): Promise<void> => {
-    await http.json(pathOf("pools", name), { ...call, method: "DELETE" });
-  },
-});

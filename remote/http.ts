@@ -43,7 +43,7 @@ type QueryValue = string | number | boolean | readonly string[] | null | undefin
 type Query = Readonly<Record<string, QueryValue>>;
 
 interface Request extends CallOptions {
-  readonly method?: "GET" | "POST" | "DELETE";
+  readonly method?: "GET" | "POST" | "PUT" | "DELETE";
   readonly query?: object | undefined;
   readonly body?: unknown;
   readonly idempotencyKey?: string | undefined;

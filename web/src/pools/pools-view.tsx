@@ -1,5 +1,6 @@
 import { useState } from "react";
 import type { Pool } from "../../../api/contracts.ts";
+import { DialPart } from "../dial/dial-part.tsx";
 import { usePools } from "../api/queries.ts";
 import { Link } from "../routing/link.tsx";
 import { dagPlace, goTo, useRoute } from "../routing/use-route.ts";
@@ -34,6 +35,7 @@ export function PoolsView() {
               New pool
             </button>
           </div>
+          <DialPart />
           {pools.length === 0 ? (
             <Notice title="No pools">Tasks that name no pool use {DEFAULT_POOL}.</Notice>
           ) : (
