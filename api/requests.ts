@@ -202,6 +202,8 @@ export const EventsQuery = z.strictObject({
 export const LastEventId = z.object({
   "last-event-id": z.string().max(100).optional().openapi({ description: "Go on behind this event" }),
 });
+/** As long as the series is kept. */
+export const HistoryQuery = z.strictObject({ minutes: whole(1, 10_080).default(60) });
 const mapIndex = whole(-1, 1_000_000_000).default(-1);
 export const TriesQuery = z.strictObject({ mapIndex });
 export const LogQuery = z.strictObject({ mapIndex, offset: whole(0, Number.MAX_SAFE_INTEGER).default(0) });
@@ -266,7 +268,13 @@ export function whyNotStorable(json: unknown): string | null {
 
 export const PauseBody = z.strictObject({ reason: text.nullable().optional() }).openapi("PauseRequest");
 export const PoolBody = z
-  .strictObject({ slots: z.int().min(0).max(1_000_000), description: text.optional() })
+  .strictObject({
+    slots: z.int().min(0).max(1_000_000),
+    description: text.optional(),
+    scheduledFloor: z.int().min(0).max(1_000_000).optional().openapi({
+      description: "Slots that runs by hand cannot take. Left out: as it was; 0: none",
+    }),
+  })
   .openapi("PoolRequest");
 
 const logicalDate = z.iso

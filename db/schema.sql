@@ -169,6 +169,23 @@ create table app.dial (
   constraint dial_tries_check CHECK ((tries >= 0))
 );
 
+create table app.ended_lease (
+  account text not null,
+  class smallint not null,
+  requested_at timestamp with time zone not null,
+  granted_at timestamp with time zone
+);
+
+create table app.flow (
+  account text not null,
+  class smallint not null,
+  at timestamp with time zone not null,
+  asked integer not null,
+  granted integer not null,
+  constraint flow_pkey PRIMARY KEY (account, at, class)
+);
+CREATE INDEX flow_at ON app.flow USING btree (at);
+
 create table app.idempotency (
   key text not null,
   at timestamp with time zone not null default app.now(),
@@ -215,6 +232,18 @@ create table app.limits (
   spec jsonb not null,
   constraint limits_pkey PRIMARY KEY (id)
 );
+
+create table app.pool_sample (
+  account text not null,
+  at timestamp with time zone not null,
+  slots integer not null,
+  used integer not null,
+  waiting integer not null,
+  longest_ms double precision,
+  p95_ms double precision,
+  constraint pool_sample_pkey PRIMARY KEY (account, at)
+);
+CREATE INDEX pool_sample_at ON app.pool_sample USING btree (at);
 
 create table app.run_key (
   dag_id text not null,
@@ -946,6 +975,16 @@ begin
   order by t.try desc limit 1;
 end $function$;
 
+CREATE OR REPLACE FUNCTION app.keep_flow()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into app.ended_lease (account, class, requested_at, granted_at)
+  select g.account, g.class, g.requested_at, g.granted_at from gone g where g.task_id <> '';
+  return null;
+end $function$;
+
 CREATE OR REPLACE FUNCTION app.keep_pokes(p jsonb, p_worker text, p_hold_ms double precision)
  RETURNS jsonb
  LANGUAGE plpgsql
@@ -1417,6 +1456,39 @@ begin
   update app.lease l set told_at = app.now(), known = true
   from (select o.run from app.lease o where o.run = any (p_runs) and o.task_id = '' and not o.known for update skip locked) s
   where l.run = s.run and l.task_id = '';
+end $function$;
+
+CREATE OR REPLACE FUNCTION app.sample_pools()
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_at timestamptz := date_bin('10 seconds', app.now(), 'epoch');
+begin
+  if not pg_try_advisory_xact_lock(72, 7) then return false; end if;
+  if exists (select from app.pool_sample s where s.at = v_at) then return false; end if;
+  insert into app.pool_sample (account, at, slots, used, waiting, longest_ms, p95_ms)
+  select a.key, v_at, a.slots, coalesce(sum(l.slots) filter (where l.granted_at is not null), 0),
+         count(*) filter (where l.granted_at is null),
+         extract(epoch from app.now() - min(l.requested_at) filter (where l.granted_at is null)) * 1000,
+         extract(epoch from app.now()
+           - percentile_disc(0.05) within group (order by l.requested_at) filter (where l.granted_at is null)) * 1000
+  from app.lease l join app.account a on a.key = l.account
+  where l.account like 'pool:%'
+  group by a.key, a.slots;
+  with ended as (
+    delete from app.ended_lease e returning e.*
+  )
+  insert into app.flow as f (account, class, at, asked, granted)
+  select e.account, e.class, date_trunc('minute', t.at), sum(t.asked), sum(t.granted)
+  from ended e cross join lateral (values (e.requested_at, 1, 0), (e.granted_at, 0, 1)) as t(at, asked, granted)
+  where t.at is not null
+  group by 1, 2, 3
+  on conflict on constraint flow_pkey do update set asked = f.asked + excluded.asked, granted = f.granted + excluded.granted;
+  delete from app.flow f where f.at < app.now() - interval '7 days';
+  delete from app.pool_sample s where s.at < app.now() - interval '7 days'
+    or (s.at < app.now() - interval '2 hours' and s.at > app.now() - interval '3 hours' and date_trunc('minute', s.at) <> s.at);
+  return true;
 end $function$;
 
 CREATE OR REPLACE FUNCTION app.set_dag_limits(p jsonb)

@@ -57,6 +57,7 @@ test("C1: the paths of the API", () => {
       "get /api/v1/pools → 200 default",
       "post /api/v1/pools/{name} → 200 201 default",
       "delete /api/v1/pools/{name} → 204 default",
+      "get /api/v1/pools/{name}/history ?minutes → 200 default",
       "get /api/v1/pools/{name}/work → 200 default",
       "get /api/v1/dial → 200 default",
       "put /api/v1/dial → 200 default",

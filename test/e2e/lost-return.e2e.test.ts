@@ -12,7 +12,7 @@ const trigger = async (dagId: string): Promise<string> =>
   (await product.client.trigger({ dagId, logicalAt: null, conf: {}, who: "t" })).runId;
 
 test("B11: a slot's return that a crash of PostgreSQL lost is made up for: who waits for it goes on", async () => {
-  await setPool(product.pool, { account: "pool:one", slots: 1, description: null, who: "t" });
+  await setPool(product.pool, { name: "one", slots: 1, description: null, floor: null, who: "t" });
   await product.save(
     "lost-return.ts",
     `export const holder = dag("return_lost", { schedule: null }, () => {
