@@ -19,6 +19,7 @@ import { poolWorkRoutes } from "./pool-work.ts";
 import { poolRoutes } from "./pools.ts";
 import { newRoutes } from "./requests.ts";
 import { runRoutes } from "./runs.ts";
+import { tenantRoutes } from "./tenants.ts";
 import { tryRoutes } from "./tries.ts";
 import { versionRoutes } from "./versions.ts";
 import { waitRoutes } from "./waits.ts";
@@ -40,6 +41,7 @@ const apiRoutes = (deps: AppDeps) =>
     .route("/api/v1", eventRoutes(deps))
     .route("/api/v1", poolRoutes(deps))
     .route("/api/v1", poolWorkRoutes(deps))
+    .route("/api/v1", tenantRoutes(deps))
     .route("/api/v1", dialRoutes(deps))
     .route("/api/v1", importRoutes(deps))
     .route("/api/v1", fileRoutes(deps))

@@ -12,6 +12,7 @@ import { profileCommands } from "./profile.ts";
 import { addRunCommands } from "./commands.ts";
 import { runCommands } from "./runs.ts";
 import { taskCommands } from "./tasks.ts";
+import { tenantCommands } from "./tenants.ts";
 import { validateCommand } from "./validate.ts";
 import { VERSION } from "./version.ts";
 import { waitCommands } from "./waits.ts";
@@ -97,6 +98,7 @@ Commands that talk to a server take --profile, --url, or the product that runs f
   addRunCommands(runCommands(program));
   waitCommands(program);
   poolCommands(program);
+  tenantCommands(program);
   dialCommands(program);
   fileCommands(program);
   profileCommands(program);

@@ -23,6 +23,7 @@ import type {
   VersionList,
 } from "../api/contracts.ts";
 import type { CommandDone, RunsCleared } from "../api/contracts-commands.ts";
+import type { TenantList } from "../api/contracts-tenants.ts";
 import type { RunState, RunType } from "../core/states.ts";
 import {
   type CallOptions,
@@ -135,6 +136,8 @@ export function createClient<Dags = Readonly<Record<never, never>>>(options: Con
     tasks: taskCalls(http),
     waits: waitCalls(http),
     pools: poolCalls(http),
+    /** What is whose, what they use, and who lends to whom. */
+    tenants: async (call: CallOptions = {}): Promise<TenantList> => await http.json("/tenants", call),
     dial: dialCalls(http),
     files: {
       list: (filter: FileFilter = {}, call: CallOptions = {}): Pages<DagFile, DagFileList> =>
