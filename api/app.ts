@@ -18,6 +18,7 @@ import { pageRoutes } from "./page.ts";
 import { poolWorkRoutes } from "./pool-work.ts";
 import { poolRoutes } from "./pools.ts";
 import { newRoutes } from "./requests.ts";
+import { runPriorityRoutes } from "./run-priority.ts";
 import { runRoutes } from "./runs.ts";
 import { tenantRoutes } from "./tenants.ts";
 import { tryRoutes } from "./tries.ts";
@@ -35,6 +36,7 @@ const apiRoutes = (deps: AppDeps) =>
     .route("/api/v1", gridRoutes(deps))
     .route("/api/v1", runRoutes(deps))
     .route("/api/v1", commandRoutes(deps))
+    .route("/api/v1", runPriorityRoutes(deps))
     .route("/api/v1", waitRoutes(deps))
     .route("/api/v1", tryRoutes(deps))
     .route("/api/v1", logStreamRoutes(deps))

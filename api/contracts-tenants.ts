@@ -29,12 +29,9 @@ const Tenant = z
     recentUse: z
       .number()
       .openapi({ description: "Slots in use on an average of late, by half less each hour" }),
-    share: z
-      .number()
-      .nullable()
-      .openapi({
-        description: "Use, now and of late, to its own slots: the smaller goes first. null: it has none",
-      }),
+    share: z.number().nullable().openapi({
+      description: "Use, now and of late, to its own slots: the smaller goes first. null: it has none",
+    }),
     coreHoursToday: z.number().openapi({ description: "Since 00:00 UTC" }),
     coreHoursQuota: z.number().nullable().openapi({ description: "A day; null: any" }),
     exhaustedUntil: optionalInstant.openapi({ description: "Its quota is used up until then" }),

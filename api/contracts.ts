@@ -183,6 +183,7 @@ export type Waiting = z.infer<typeof Waiting>;
 
 export const RunDetail = Run.extend({
   conf: z.record(z.string(), z.unknown()),
+  priority: z.int().openapi({ description: "By hand: added to what its place and its tries ask with" }),
   cells: z.array(Cell),
   waiting: z.array(Waiting).openapi({ description: "Oldest first, at most 1000" }),
   workflowId: z.string(),

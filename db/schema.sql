@@ -129,6 +129,7 @@ create table app.dag_run (
   triggered_by text,
   tenant text,
   class smallint not null default 1,
+  priority integer not null default 0,
   queued_at timestamp with time zone not null default app.now(),
   started_at timestamp with time zone,
   ended_at timestamp with time zone,
@@ -476,7 +477,7 @@ begin
   -- A repeat that comes late (its worker was thought dead) must not ask for a try that has ended.
   insert into app.lease (run, task_id, map_index, try, wait, account, slots, limits, class, cores, priority, after, granted_at, told_at, tell_after)
   select r.run, r.task_id, r.map_index, r.try, coalesce(r.wait, 0), r.account, r.slots, coalesce(r.limits, '{}'), d.class, coalesce(r.cores, 1),
-         r.priority, r.after,
+         app.with_priority(r.priority, d.priority), r.after,
          case when at_once then app.now() end, case when at_once then app.now() end,
          -- The answer may be lost (a killed worker, a slow one): unless the try has begun by then, the outbox tells again.
          case when at_once then app.now() + interval '5 seconds' else app.now() end
@@ -1414,7 +1415,8 @@ begin
          and a.slots > coalesce((select sum(l.slots) from app.lease l where l.account = v_account and l.granted_at is not null), 0)
     into v_free from app.account a where a.key = v_account;
   insert into app.lease (run, task_id, try, account, slots, priority, granted_at, tell_after)
-  values (p_run, '', 0, v_account, 1, 10, case when v_free then app.now() end, app.now() + interval '5 seconds')
+  select p_run, '', 0, v_account, 1, app.with_priority(10, r.priority), case when v_free then app.now() end, app.now() + interval '5 seconds'
+  from app.dag_run r where r.run = p_run
   on conflict do nothing;
   select l.granted_at is not null into placed from app.lease l where l.run = p_run and l.task_id = '';
   if placed then perform app.runs_started(array[p_run]); end if;
@@ -1547,6 +1549,27 @@ begin
   insert into app.audit (who, action, dag_id, detail)
   values (p_who, case when p_paused then 'pause' else 'unpause' end, p_dag, jsonb_build_object('reason', p_reason));
   return true;
+end $function$;
+
+CREATE OR REPLACE FUNCTION app.set_run_priority(p_run bigint, p_priority integer, p_who text)
+ RETURNS integer
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_run app.dag_run;
+  v_moved integer;
+begin
+  -- Waiting requests stand still under a pass, and none is asked for meanwhile.
+  perform pg_advisory_xact_lock(72, 2);
+  select * into v_run from app.dag_run r where r.run = p_run and r.state in ('queued', 'running') for update;
+  if not found then return null; end if;
+  update app.dag_run r set priority = p_priority where r.run = p_run;
+  update app.lease l set priority = app.with_priority(l.priority - v_run.priority::bigint, p_priority)
+  where l.run = p_run and l.granted_at is null and v_run.priority <> p_priority;
+  get diagnostics v_moved = row_count;
+  insert into app.audit (who, action, dag_id, run_id, detail)
+  values (p_who, 'set_priority', v_run.dag_id, v_run.run_id, jsonb_build_object('priority', p_priority, 'before', v_run.priority));
+  return v_moved;
 end $function$;
 
 CREATE OR REPLACE FUNCTION app.settle(p jsonb)
@@ -1702,5 +1725,13 @@ begin
   select h.run, h.task_id, h.map_index, h.try, h.wait, h.resumes, h.ended_as, h.detail, r.dag_id, r.run_id
   from held h join app.dag_run r on r.run = h.run;
 end $function$;
+
+CREATE OR REPLACE FUNCTION app.with_priority(p_own bigint, p_more integer)
+ RETURNS integer
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select least(greatest(p_own + p_more, -2147483648), 2147483647)::integer
+$function$;
 
 insert into app.account (key, slots, description) values ('pool:default_pool', 128, 'For tasks that name no pool');

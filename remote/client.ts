@@ -22,7 +22,7 @@ import type {
   VersionDiff,
   VersionList,
 } from "../api/contracts.ts";
-import type { CommandDone, RunsCleared } from "../api/contracts-commands.ts";
+import type { CommandDone, RunPriority, RunsCleared } from "../api/contracts-commands.ts";
 import type { TenantList } from "../api/contracts-tenants.ts";
 import type { RunState, RunType } from "../core/states.ts";
 import {
@@ -315,6 +315,18 @@ const commandCalls = (http: Http) => {
       cells: CellSelection = {},
       call: ChangeOptions = {},
     ) => await send(dagId, runId, "mark", { as, ...cells }, call),
+    /** Moves what a run waits with by so much (0: as it was made), and all that it asks for later. */
+    priority: async (
+      dagId: string,
+      runId: string,
+      priority: number,
+      call: ChangeOptions = {},
+    ): Promise<RunPriority> =>
+      await http.json(`${pathOf("dags", dagId, "runs", runId)}/priority`, {
+        ...call,
+        method: "POST",
+        body: { priority },
+      }),
     /** Ends a run before its time; teardowns whose setups succeeded still run. */
     end: async (
       dagId: string,

@@ -72,3 +72,23 @@ begin
     or (s.at < app.now() - interval '2 hours' and s.at > app.now() - interval '3 hours' and date_trunc('minute', s.at) <> s.at);
   return true;
 end $$;
+
+-- Moves what a run waits with, its place and its tries, and all that it asks for from now on; what has its slots keeps
+-- them. Answers how many requests moved, or null when the run is over.
+create function app.set_run_priority(p_run bigint, p_priority integer, p_who text) returns integer language plpgsql as $$
+declare
+  v_run app.dag_run;
+  v_moved integer;
+begin
+  -- Waiting requests stand still under a pass, and none is asked for meanwhile.
+  perform pg_advisory_xact_lock(72, 2);
+  select * into v_run from app.dag_run r where r.run = p_run and r.state in ('queued', 'running') for update;
+  if not found then return null; end if;
+  update app.dag_run r set priority = p_priority where r.run = p_run;
+  update app.lease l set priority = app.with_priority(l.priority - v_run.priority::bigint, p_priority)
+  where l.run = p_run and l.granted_at is null and v_run.priority <> p_priority;
+  get diagnostics v_moved = row_count;
+  insert into app.audit (who, action, dag_id, run_id, detail)
+  values (p_who, 'set_priority', v_run.dag_id, v_run.run_id, jsonb_build_object('priority', p_priority, 'before', v_run.priority));
+  return v_moved;
+end $$;
