@@ -103,9 +103,9 @@ export const dialRoutes = (deps: AppDeps) => {
 
 const isBound = (row: DialBounds): boolean => (row.tries ?? row.belowClass ?? row.belowPriority) !== null;
 
-const boundsOf = ({ tries, belowClass, belowPriority }: BoundsGiven): DialBounds => ({
+const boundsOf = ({ tries, belowClass = null, belowPriority }: BoundsGiven): DialBounds => ({
   tries: tries ?? null,
-  belowClass: belowClass == null ? null : (CLASS_NAMES.indexOf(belowClass) as ClassNumber),
+  belowClass: belowClass === null ? null : (CLASS_NAMES.indexOf(belowClass) as ClassNumber),
   belowPriority: belowPriority ?? null,
 });
 

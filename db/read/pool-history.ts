@@ -1,7 +1,7 @@
 import type { Db } from "../connection.ts";
 
 /** How full a pool was at an instant; none where it had no work. */
-export interface PoolSampleRow {
+interface PoolSampleRow {
   readonly at: Date;
   readonly slots: number;
   readonly used: number;
@@ -11,7 +11,7 @@ export interface PoolSampleRow {
 }
 
 /** A full minute; none where nothing came and nothing was granted. */
-export interface PoolMinuteRow {
+interface PoolMinuteRow {
   readonly at: Date;
   readonly arrivals: number;
   readonly grants: number;

@@ -21,7 +21,7 @@ export interface PoolRow {
 }
 
 /** What one priority class has and had of a pool. */
-export interface PoolClassRow {
+interface PoolClassRow {
   readonly class: ClassNumber;
   readonly used: number;
   readonly waiting: number;

@@ -17,16 +17,16 @@ interface TurnProps {
   readonly onClose: () => void;
 }
 
+const textOf = (bound: number | null | undefined): string => String(bound ?? "");
+
 /** An empty field is no bound; undefined: what stands in it is no whole number. */
 const numberIn = (text: string, pattern: RegExp): number | null | undefined =>
   text.trim() === "" ? null : pattern.test(text.trim()) ? Number(text) : undefined;
 
 export function TurnDial({ inForce, onClose }: TurnProps) {
-  const [tries, setTries] = useState(inForce?.tries == null ? "" : String(inForce.tries));
+  const [tries, setTries] = useState(textOf(inForce?.tries));
   const [lowest, setLowest] = useState<(typeof CLASSES)[number]>(inForce?.belowClass ?? "any");
-  const [priority, setPriority] = useState(
-    inForce?.belowPriority == null ? "" : String(inForce.belowPriority),
-  );
+  const [priority, setPriority] = useState(textOf(inForce?.belowPriority));
   const [reason, setReason] = useState("");
   const [preempt, setPreempt] = useState(false);
   const turn = useTurn();
@@ -34,7 +34,7 @@ export function TurnDial({ inForce, onClose }: TurnProps) {
   const most = numberIn(tries, /^\d{1,6}$/);
   const below = numberIn(priority, /^-?\d{1,9}$/);
   const belowClass = lowest === "any" ? null : lowest;
-  const isBound = most != null || below != null || belowClass !== null;
+  const isBound = (most ?? below ?? belowClass) !== null;
   const bounds: DialBounds | null =
     isBound && most !== undefined && below !== undefined
       ? { tries: most, belowClass, belowPriority: below }

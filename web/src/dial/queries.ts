@@ -14,7 +14,8 @@ export function useDial() {
   return useQuery({
     queryKey: ["dial"],
     queryFn: ({ signal }) => api.dial.show({ signal }),
-    refetchInterval: ({ state: { data } }) => pollMs(LIVE_MS, data?.inForce == null ? CHECK_MS : HELD_MS),
+    refetchInterval: ({ state: { data } }) =>
+      pollMs(LIVE_MS, (data?.inForce ?? null) === null ? CHECK_MS : HELD_MS),
   });
 }
 
