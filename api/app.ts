@@ -13,12 +13,15 @@ import { fileRoutes } from "./files.ts";
 import { importRoutes } from "./imports.ts";
 import { limitsRoutes } from "./limits.ts";
 import { logStreamRoutes } from "./log-stream.ts";
+import { dialRoutes } from "./dial.ts";
 import { describeApi, methodsOf } from "./openapi.ts";
 import { pageRoutes } from "./page.ts";
 import { poolWorkRoutes } from "./pool-work.ts";
 import { poolRoutes } from "./pools.ts";
 import { newRoutes } from "./requests.ts";
+import { runPriorityRoutes } from "./run-priority.ts";
 import { runRoutes } from "./runs.ts";
+import { tenantRoutes } from "./tenants.ts";
 import { tryRoutes } from "./tries.ts";
 import { versionRoutes } from "./versions.ts";
 import { waitRoutes } from "./waits.ts";
@@ -34,6 +37,7 @@ const apiRoutes = (deps: AppDeps) =>
     .route("/api/v1", gridRoutes(deps))
     .route("/api/v1", runRoutes(deps))
     .route("/api/v1", commandRoutes(deps))
+    .route("/api/v1", runPriorityRoutes(deps))
     .route("/api/v1", waitRoutes(deps))
     .route("/api/v1", tryRoutes(deps))
     .route("/api/v1", logStreamRoutes(deps))
@@ -41,6 +45,8 @@ const apiRoutes = (deps: AppDeps) =>
     .route("/api/v1", poolRoutes(deps))
     .route("/api/v1", poolWorkRoutes(deps))
     .route("/api/v1", limitsRoutes(deps))
+    .route("/api/v1", tenantRoutes(deps))
+    .route("/api/v1", dialRoutes(deps))
     .route("/api/v1", importRoutes(deps))
     .route("/api/v1", fileRoutes(deps))
     .route("/api/v1", versionRoutes(deps));

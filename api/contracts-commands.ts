@@ -50,6 +50,23 @@ export const EndBody = z
   .strictObject({ as: z.enum(["cancelled", "failed"]), reason: reason.optional() })
   .openapi("EndRequest");
 
+export const PriorityBody = z
+  .strictObject({
+    priority: z.int().min(-1_000_000).max(1_000_000).openapi({
+      description: "Added to what its place and its tries ask with; 0: nothing, as it was made",
+    }),
+  })
+  .openapi("RunPriorityRequest");
+export const RunPriority = z
+  .object({
+    dagId: z.string(),
+    runId: z.string(),
+    priority: z.int(),
+    moved: z.int().openapi({ description: "Requests that wait and have moved" }),
+  })
+  .openapi("RunPriority");
+export type RunPriority = z.infer<typeof RunPriority>;
+
 export const RunsCleared = z
   .object({
     dagId: z.string(),

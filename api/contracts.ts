@@ -18,6 +18,8 @@ export {
   VersionDiff,
   VersionList,
 } from "./contracts-graph.ts";
+export { Pool, PoolHistory, PoolList, PoolWork } from "./contracts-pools.ts";
+export type { ImpossibleRequest, PoolWorkItem } from "./contracts-pools.ts";
 export { Interval, ListedRun, Run, RunList, RunTasks } from "./contracts-runs.ts";
 
 const TaskState = z.enum(TASK_STATES).openapi("TaskState");
@@ -181,6 +183,7 @@ export type Waiting = z.infer<typeof Waiting>;
 
 export const RunDetail = Run.extend({
   conf: z.record(z.string(), z.unknown()),
+  priority: z.int().openapi({ description: "By hand: added to what its place and its tries ask with" }),
   cells: z.array(Cell),
   waiting: z.array(Waiting).openapi({ description: "Oldest first, at most 1000" }),
   workflowId: z.string(),
@@ -244,64 +247,6 @@ export const LogPiece = z
   .openapi("LogPiece");
 export type LogPiece = z.infer<typeof LogPiece>;
 
-/** A request that can never be granted as things are: it needs more than its pool has. */
-export const ImpossibleRequest = z
-  .object({
-    dagId: z.string(),
-    runId: z.string(),
-    taskId: z.string(),
-    mapIndex: z.int(),
-    needs: z.int(),
-    reason: z.string(),
-  })
-  .openapi("ImpossibleRequest");
-export type ImpossibleRequest = z.infer<typeof ImpossibleRequest>;
-
-export const Pool = z
-  .object({
-    name: z.string(),
-    exists: z.boolean().openapi({ description: "false: tasks name it, and nobody has made it" }),
-    description: z.string(),
-    slots: z.int(),
-    used: z.int().openapi({ description: "Slots in use" }),
-    free: z.int().openapi({ description: "Never below 0, even when a pool shrank under its work" }),
-    waiting: z.int().openapi({ description: "Requests that wait" }),
-    waitingSlots: z.int(),
-    impossible: z.array(ImpossibleRequest).openapi({ description: "At most 20" }),
-  })
-  .openapi("Pool");
-export type Pool = z.infer<typeof Pool>;
-
-export const PoolList = z.object({ pools: z.array(Pool) }).openapi("PoolList");
-export type PoolList = z.infer<typeof PoolList>;
-
-/** A try that holds slots of a pool, or waits for them. */
-export const PoolWorkItem = z
-  .object({
-    dagId: z.string(),
-    runId: z.string(),
-    taskId: z.string(),
-    mapIndex: z.int().openapi({ description: "-1: not mapped" }),
-    try: z.int(),
-    slots: z.int(),
-    priority: z.int(),
-    since: instant,
-    reason: z
-      .string()
-      .nullable()
-      .openapi({ description: "Why it waits, or holds its slots and does not begin" }),
-  })
-  .openapi("PoolWorkItem");
-export type PoolWorkItem = z.infer<typeof PoolWorkItem>;
-
-export const PoolWork = z
-  .object({
-    holding: z.array(PoolWorkItem).openapi({ description: "Oldest first, at most 50" }),
-    waiting: z.array(PoolWorkItem).openapi({ description: "Whose turn is next first, at most 50" }),
-  })
-  .openapi("PoolWork");
-export type PoolWork = z.infer<typeof PoolWork>;
-
 export const ImportError = z
   .object({
     file: z.string(),
@@ -364,6 +309,7 @@ export const Changes = z
     runs: z.array(Run),
     cells: z.array(z.object({ dagId: z.string(), runId: z.string(), cells: z.array(Cell) })),
     dags: z.array(z.string()).openapi({ description: "DAGs paused, unpaused, or with a new version" }),
+    dial: z.literal(true).optional().openapi({ description: "The emergency dial was turned" }),
   })
   .openapi("Changes");
 export type Changes = z.infer<typeof Changes>;

@@ -44,7 +44,7 @@ export function describeApi(app: OpenAPIHono<ApiEnv>, version: string): Document
       const operation = path[method];
       if (operation) Object.assign(operation, { operationId: nameOf(method, route), tags: [tagOf(route)] });
     }
-    for (const operation of [path.get, path.post, path.put, path.delete]) {
+    for (const operation of METHODS.map((method) => path[method])) {
       if (operation?.responses) operation.responses["default"] = problems;
     }
     for (const operation of [path.post, path.put, path.delete]) {

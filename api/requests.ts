@@ -47,7 +47,7 @@ const runId = z
   .openapi({ example: "2026-05-09T00-00-00Z" });
 
 /** A whole number written plainly, between two bounds. */
-const whole = (min: number, max: number) =>
+export const whole = (min: number, max: number) =>
   z
     .string()
     .regex(/^-?\d{1,15}$/, `expected a whole number from ${min} to ${max}`)
@@ -202,6 +202,8 @@ export const EventsQuery = z.strictObject({
 export const LastEventId = z.object({
   "last-event-id": z.string().max(100).optional().openapi({ description: "Go on behind this event" }),
 });
+/** As long as the series is kept. */
+export const HistoryQuery = z.strictObject({ minutes: whole(1, 10_080).default(60) });
 const mapIndex = whole(-1, 1_000_000_000).default(-1);
 export const TriesQuery = z.strictObject({ mapIndex });
 export const LogQuery = z.strictObject({ mapIndex, offset: whole(0, Number.MAX_SAFE_INTEGER).default(0) });
@@ -247,7 +249,7 @@ export const FilesQuery = z.strictObject({
   after: file.optional(),
 });
 
-const text = z.string().max(2000).refine(isStorable, "holds characters that cannot be stored");
+export const text = z.string().max(2000).refine(isStorable, "holds characters that cannot be stored");
 
 /** Why Postgres would not hold it to the letter: a NUL, half of a surrogate pair, a number that JSON writes as null. */
 export function whyNotStorable(json: unknown): string | null {
@@ -266,7 +268,13 @@ export function whyNotStorable(json: unknown): string | null {
 
 export const PauseBody = z.strictObject({ reason: text.nullable().optional() }).openapi("PauseRequest");
 export const PoolBody = z
-  .strictObject({ slots: z.int().min(0).max(1_000_000), description: text.optional() })
+  .strictObject({
+    slots: z.int().min(0).max(1_000_000),
+    description: text.optional(),
+    scheduledFloor: z.int().min(0).max(1_000_000).optional().openapi({
+      description: "Slots that runs by hand cannot take. Left out: as it was; 0: none",
+    }),
+  })
   .openapi("PoolRequest");
 
 const logicalDate = z.iso

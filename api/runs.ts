@@ -99,6 +99,7 @@ export const runRoutes = (deps: AppDeps) => {
       const body: RunDetail = {
         ...shapeRun(row),
         conf: row.conf,
+        priority: row.priority,
         cells: cells.map(shapeCell),
         waiting: [...asked, ...deferred].map(shapeWaiting),
         workflowId: workflowIdOf(dagId, runId),

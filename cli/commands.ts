@@ -6,7 +6,7 @@ import { called } from "./call.ts";
 import { connect, withServer, type ServerOptions } from "./connect.ts";
 import { UsageError } from "./failure.ts";
 import { printJson, printList, withOutput, type Output, type Table } from "./output.ts";
-import { collect, instant, whole } from "./read.ts";
+import { collect, instant, integer, whole } from "./read.ts";
 import { ofRun, runIdOf } from "./runs.ts";
 
 interface SelectOptions extends Output, ServerOptions {
@@ -105,8 +105,9 @@ export function addTaskCommands(tasks: Command): void {
     );
 }
 
-/** `runs end`. */
+/** `runs end` and `runs priority`. */
 export function addRunCommands(runs: Command): void {
+  addPriority(runs);
   withServer(withOutput(ofRun(runs.command("end"))))
     .description("end a run before its time; teardowns whose setups succeeded still run")
     .addOption(
@@ -129,6 +130,32 @@ export function addRunCommands(runs: Command): void {
         const done = await client.runs.end(dagId, runId, { as, reason });
         if (options.output === "json") printJson(done);
         else console.log(`${dagId} ${runId} is being ended as ${as}`);
+      },
+    );
+}
+
+function addPriority(runs: Command): void {
+  withServer(withOutput(ofRun(runs.command("priority"))))
+    .description("move a run that waits, and all that it asks for later, before or behind others")
+    .requiredOption(
+      "--priority <n>",
+      "added to what its place and its tries ask with; 0: as it was made",
+      integer,
+    )
+    .addHelpText("after", "\nExample:\n  meridian runs priority sales_daily 2026-05-09 --priority 100")
+    .action(
+      async (
+        dagId: string,
+        text: string | undefined,
+        options: Output & ServerOptions & { priority: number },
+      ) => {
+        const client = await connect(options);
+        const done = await client.runs.priority(dagId, await runIdOf(client, dagId, text), options.priority);
+        if (options.output === "json") printJson(done);
+        else
+          console.log(
+            `${dagId} ${done.runId} has priority ${done.priority}; requests that moved: ${done.moved}`,
+          );
       },
     );
 }

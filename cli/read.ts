@@ -18,6 +18,11 @@ export const whole =
     throw wrong(`Expected a whole number ${range}.`);
   };
 
+export function integer(text: string): number {
+  if (/^-?\d{1,15}$/.test(text)) return Number(text);
+  throw wrong("Expected a whole number.");
+}
+
 /** How many rows at the most. */
 export function limit(text: string): number {
   return text === "all" ? Number.POSITIVE_INFINITY : whole(1)(text);

@@ -126,7 +126,7 @@ export const ofTask = (command: Command): Command =>
 
 /** `meridian runs …` */
 export function runCommands(program: Command): Command {
-  const runs = program.command("runs").description("runs: list, show, wait, end");
+  const runs = program.command("runs").description("runs: list, show, wait, priority, end");
   withRunFilter(runs.command("list").argument("[dag]", "of this DAG; default: of all"))
     .description("runs, newest first")
     .addHelpText(

@@ -2,7 +2,7 @@
 import { CLASS_NAMES, type Dial } from "./limits.ts";
 
 /** `pool:p` as people say it. */
-export function accountInWords(key: string): string {
+function accountInWords(key: string): string {
   const [kind, name, task] = key.split(":");
   switch (kind) {
     case "runs":
@@ -60,7 +60,7 @@ export const givesBackInWords = (owner: string): string =>
     ? `the try gave its slots back: scheduled work takes back its floor of ${accountInWords(owner)}; it runs again, and no retry is used up`
     : `the try gave its slots back: ${accountInWords(owner)} needs what it had lent; it runs again, and no retry is used up`;
 
-export const dialInWords = ({ who, reason }: Dial): string =>
+const dialInWords = ({ who, reason }: Dial): string =>
   `the emergency dial (${who}: ${reason === "" ? "no reason given" : reason})`;
 
 export const dialGivesBackInWords = (dial: Dial): string =>

@@ -27,7 +27,7 @@ export interface AccountView {
   readonly owed?: readonly [number, number];
 }
 
-export interface TenantView {
+interface TenantView {
   /** Its cohort's account; null: nobody lends to it. */
   readonly cohort: string | null;
   /** So many slots with what it borrows; null: all that is lent. */
@@ -308,7 +308,8 @@ class Pass {
 
   #lackInWords(book: Book, needs: (book: Book) => number): string {
     const { key, used, awaited, kept, keptFor } = book;
-    if (book.tenant?.exhausted != null) return exhaustedInWords(key, book.tenant.exhausted);
+    const exhausted = book.tenant?.exhausted ?? null;
+    if (exhausted !== null) return exhaustedInWords(key, exhausted);
     if (key === DIAL) return dialFullInWords(this.#dial!, used - kept);
     if (keptFor !== null && !isShort({ ...book, used: used - kept }, needs(book)))
       return keptInWords(key, keptFor);
@@ -336,7 +337,7 @@ function mostOf({ slots, tenant }: Book): number {
 }
 
 const isShort = (book: Book, needs: number): boolean =>
-  book.used + needs > mostOf(book) || book.tenant?.exhausted != null;
+  book.used + needs > mostOf(book) || (book.tenant?.exhausted ?? null) !== null;
 
 /** Whether the dial holds it back, whatever is free. */
 export const isBelow = (dial: Dial | null, own: ClassNumber, head: { readonly priority: number }): boolean =>

@@ -16,7 +16,7 @@ export interface Holder {
 }
 
 /** Whom to ask first: the lowest class, the lowest priority, who has lost least. */
-export const byLeastLoss = (a: Holder, b: Holder): number =>
+const byLeastLoss = (a: Holder, b: Holder): number =>
   a.class - b.class || a.priority - b.priority || b.grantedAt - a.grantedAt;
 
 /**

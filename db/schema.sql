@@ -129,6 +129,7 @@ create table app.dag_run (
   triggered_by text,
   tenant text,
   class smallint not null default 1,
+  priority integer not null default 0,
   queued_at timestamp with time zone not null default app.now(),
   started_at timestamp with time zone,
   ended_at timestamp with time zone,
@@ -168,6 +169,23 @@ create table app.dial (
   constraint dial_pkey PRIMARY KEY (id),
   constraint dial_tries_check CHECK ((tries >= 0))
 );
+
+create table app.ended_lease (
+  account text not null,
+  class smallint not null,
+  requested_at timestamp with time zone not null,
+  granted_at timestamp with time zone
+);
+
+create table app.flow (
+  account text not null,
+  class smallint not null,
+  at timestamp with time zone not null,
+  asked integer not null,
+  granted integer not null,
+  constraint flow_pkey PRIMARY KEY (account, at, class)
+);
+CREATE INDEX flow_at ON app.flow USING btree (at);
 
 create table app.idempotency (
   key text not null,
@@ -215,6 +233,18 @@ create table app.limits (
   spec jsonb not null,
   constraint limits_pkey PRIMARY KEY (id)
 );
+
+create table app.pool_sample (
+  account text not null,
+  at timestamp with time zone not null,
+  slots integer not null,
+  used integer not null,
+  waiting integer not null,
+  longest_ms double precision,
+  p95_ms double precision,
+  constraint pool_sample_pkey PRIMARY KEY (account, at)
+);
+CREATE INDEX pool_sample_at ON app.pool_sample USING btree (at);
 
 create table app.run_key (
   dag_id text not null,
@@ -447,7 +477,7 @@ begin
   -- A repeat that comes late (its worker was thought dead) must not ask for a try that has ended.
   insert into app.lease (run, task_id, map_index, try, wait, account, slots, limits, class, cores, priority, after, granted_at, told_at, tell_after)
   select r.run, r.task_id, r.map_index, r.try, coalesce(r.wait, 0), r.account, r.slots, coalesce(r.limits, '{}'), d.class, coalesce(r.cores, 1),
-         r.priority, r.after,
+         app.with_priority(r.priority, d.priority), r.after,
          case when at_once then app.now() end, case when at_once then app.now() end,
          -- The answer may be lost (a killed worker, a slow one): unless the try has begun by then, the outbox tells again.
          case when at_once then app.now() + interval '5 seconds' else app.now() end
@@ -946,6 +976,16 @@ begin
   order by t.try desc limit 1;
 end $function$;
 
+CREATE OR REPLACE FUNCTION app.keep_flow()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into app.ended_lease (account, class, requested_at, granted_at)
+  select g.account, g.class, g.requested_at, g.granted_at from gone g where g.task_id <> '';
+  return null;
+end $function$;
+
 CREATE OR REPLACE FUNCTION app.keep_pokes(p jsonb, p_worker text, p_hold_ms double precision)
  RETURNS jsonb
  LANGUAGE plpgsql
@@ -1376,7 +1416,8 @@ begin
          and a.slots > coalesce((select sum(l.slots) from app.lease l where l.account = v_account and l.granted_at is not null), 0)
     into v_free from app.account a where a.key = v_account;
   insert into app.lease (run, task_id, try, account, slots, priority, granted_at, tell_after)
-  values (p_run, '', 0, v_account, 1, 10, case when v_free then app.now() end, app.now() + interval '5 seconds')
+  select p_run, '', 0, v_account, 1, app.with_priority(10, r.priority), case when v_free then app.now() end, app.now() + interval '5 seconds'
+  from app.dag_run r where r.run = p_run
   on conflict do nothing;
   select l.granted_at is not null into placed from app.lease l where l.run = p_run and l.task_id = '';
   if placed then perform app.runs_started(array[p_run]); end if;
@@ -1418,6 +1459,39 @@ begin
   update app.lease l set told_at = app.now(), known = true
   from (select o.run from app.lease o where o.run = any (p_runs) and o.task_id = '' and not o.known for update skip locked) s
   where l.run = s.run and l.task_id = '';
+end $function$;
+
+CREATE OR REPLACE FUNCTION app.sample_pools()
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_at timestamptz := date_bin('10 seconds', app.now(), 'epoch');
+begin
+  if not pg_try_advisory_xact_lock(72, 7) then return false; end if;
+  if exists (select from app.pool_sample s where s.at = v_at) then return false; end if;
+  insert into app.pool_sample (account, at, slots, used, waiting, longest_ms, p95_ms)
+  select a.key, v_at, a.slots, coalesce(sum(l.slots) filter (where l.granted_at is not null), 0),
+         count(*) filter (where l.granted_at is null),
+         extract(epoch from app.now() - min(l.requested_at) filter (where l.granted_at is null)) * 1000,
+         extract(epoch from app.now()
+           - percentile_disc(0.05) within group (order by l.requested_at) filter (where l.granted_at is null)) * 1000
+  from app.lease l join app.account a on a.key = l.account
+  where l.account like 'pool:%'
+  group by a.key, a.slots;
+  with ended as (
+    delete from app.ended_lease e returning e.*
+  )
+  insert into app.flow as f (account, class, at, asked, granted)
+  select e.account, e.class, date_trunc('minute', t.at), sum(t.asked), sum(t.granted)
+  from ended e cross join lateral (values (e.requested_at, 1, 0), (e.granted_at, 0, 1)) as t(at, asked, granted)
+  where t.at is not null
+  group by 1, 2, 3
+  on conflict on constraint flow_pkey do update set asked = f.asked + excluded.asked, granted = f.granted + excluded.granted;
+  delete from app.flow f where f.at < app.now() - interval '7 days';
+  delete from app.pool_sample s where s.at < app.now() - interval '7 days'
+    or (s.at < app.now() - interval '2 hours' and s.at > app.now() - interval '3 hours' and date_trunc('minute', s.at) <> s.at);
+  return true;
 end $function$;
 
 CREATE OR REPLACE FUNCTION app.set_dag_limits(p jsonb)
@@ -1476,6 +1550,27 @@ begin
   insert into app.audit (who, action, dag_id, detail)
   values (p_who, case when p_paused then 'pause' else 'unpause' end, p_dag, jsonb_build_object('reason', p_reason));
   return true;
+end $function$;
+
+CREATE OR REPLACE FUNCTION app.set_run_priority(p_run bigint, p_priority integer, p_who text)
+ RETURNS integer
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_run app.dag_run;
+  v_moved integer;
+begin
+  -- Waiting requests stand still under a pass, and none is asked for meanwhile.
+  perform pg_advisory_xact_lock(72, 2);
+  select * into v_run from app.dag_run r where r.run = p_run and r.state in ('queued', 'running') for update;
+  if not found then return null; end if;
+  update app.dag_run r set priority = p_priority where r.run = p_run;
+  update app.lease l set priority = app.with_priority(l.priority - v_run.priority::bigint, p_priority)
+  where l.run = p_run and l.granted_at is null and v_run.priority <> p_priority;
+  get diagnostics v_moved = row_count;
+  insert into app.audit (who, action, dag_id, run_id, detail)
+  values (p_who, 'set_priority', v_run.dag_id, v_run.run_id, jsonb_build_object('priority', p_priority, 'before', v_run.priority));
+  return v_moved;
 end $function$;
 
 CREATE OR REPLACE FUNCTION app.settle(p jsonb)
@@ -1631,5 +1726,13 @@ begin
   select h.run, h.task_id, h.map_index, h.try, h.wait, h.resumes, h.ended_as, h.detail, r.dag_id, r.run_id
   from held h join app.dag_run r on r.run = h.run;
 end $function$;
+
+CREATE OR REPLACE FUNCTION app.with_priority(p_own bigint, p_more integer)
+ RETURNS integer
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select least(greatest(p_own + p_more, -2147483648), 2147483647)::integer
+$function$;
 
 insert into app.account (key, slots, description) values ('pool:default_pool', 128, 'For tasks that name no pool');

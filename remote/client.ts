@@ -15,9 +15,6 @@ import type {
   ListedRun,
   NextRuns,
   PauseState,
-  Pool,
-  PoolList,
-  PoolWork,
   RunDetail,
   RunList,
   TriggeredRun,
@@ -25,7 +22,8 @@ import type {
   VersionDiff,
   VersionList,
 } from "../api/contracts.ts";
-import type { CommandDone, RunsCleared } from "../api/contracts-commands.ts";
+import type { CommandDone, RunPriority, RunsCleared } from "../api/contracts-commands.ts";
+import type { TenantList } from "../api/contracts-tenants.ts";
 import type { RunState, RunType } from "../core/states.ts";
 import {
   type CallOptions,
@@ -36,7 +34,9 @@ import {
   type StreamOptions,
 } from "./http.ts";
 import { limitsCalls } from "./limits.ts";
+import { dialCalls } from "./dial.ts";
 import { type Pages, pagesOf } from "./pages.ts";
+import { poolCalls } from "./pools.ts";
 import { follow } from "./stream.ts";
 import { taskCalls } from "./tasks.ts";
 import type { IdsOf, TriggerArguments } from "./types.ts";
@@ -138,6 +138,9 @@ export function createClient<Dags = Readonly<Record<never, never>>>(options: Con
     waits: waitCalls(http),
     pools: poolCalls(http),
     limits: limitsCalls(http),
+    /** What is whose, what they use, and who lends to whom. */
+    tenants: async (call: CallOptions = {}): Promise<TenantList> => await http.json("/tenants", call),
+    dial: dialCalls(http),
     files: {
       list: (filter: FileFilter = {}, call: CallOptions = {}): Pages<DagFile, DagFileList> =>
         pagesOf(
@@ -314,6 +317,18 @@ const commandCalls = (http: Http) => {
       cells: CellSelection = {},
       call: ChangeOptions = {},
     ) => await send(dagId, runId, "mark", { as, ...cells }, call),
+    /** Moves what a run waits with by so much (0: as it was made), and all that it asks for later. */
+    priority: async (
+      dagId: string,
+      runId: string,
+      priority: number,
+      call: ChangeOptions = {},
+    ): Promise<RunPriority> =>
+      await http.json(`${pathOf("dags", dagId, "runs", runId)}/priority`, {
+        ...call,
+        method: "POST",
+        body: { priority },
+      }),
     /** Ends a run before its time; teardowns whose setups succeeded still run. */
     end: async (
       dagId: string,
@@ -325,19 +340,3 @@ const commandCalls = (http: Http) => {
     },
   };
 };
-
-const poolCalls = (http: Http) => ({
-  list: async (call: CallOptions = {}): Promise<Pool[]> => (await http.json<PoolList>("/pools", call)).pools,
-  /** Who holds its slots, and who waits for them and why. */
-  work: async (name: string, call: CallOptions = {}): Promise<PoolWork> =>
-    await http.json(pathOf("pools", name, "work"), call),
-  /** Makes or resizes it. */
-  set: async (
-    name: string,
-    pool: { readonly slots: number; readonly description?: string },
-    call: ChangeOptions = {},
-  ): Promise<Pool> => await http.json(pathOf("pools", name), { ...call, method: "POST", body: pool }),
-  delete: async (name: string, call: ChangeOptions = {}): Promise<void> => {
-    await http.json(pathOf("pools", name), { ...call, method: "DELETE" });
-  },
-});

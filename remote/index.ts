@@ -16,6 +16,7 @@ export type {
   RunFilter,
   TriggerOptions,
 } from "./client.ts";
+export type { DialBounds, DialWish } from "./dial.ts";
 export type { ProblemDetails } from "./errors.ts";
 export type { CallOptions, ChangeOptions, ConnectOptions, StreamOptions } from "./http.ts";
 export type { Pages } from "./pages.ts";

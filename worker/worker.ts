@@ -19,6 +19,7 @@ import { tellWaits } from "../client/waker.ts";
 import { taskQueueOf } from "../core/ids.ts";
 import { ensurePartitions } from "../db/partitions.ts";
 import { admissionPass, quickPass } from "../db/pools/pass.ts";
+import { samplePools } from "../db/pools/sample.ts";
 import { rollSpent } from "../db/pools/spent.ts";
 import { nextUntoldInMs } from "../db/pools/outbox.ts";
 import { lookAtWaits, waitSecret } from "../db/waits.ts";
@@ -62,6 +63,8 @@ const WAITS_MS = 500;
 const WAITS_AT_ONCE = 1_000;
 const ALERTS_MS = 1_000;
 /** So late at the most a tenant's quota is seen to be used up. */
+/** As fine as the series of pools is (`app.sample_pools`). */
+const SAMPLE_MS = 10_000;
 const SPENT_MS = 5_000;
 /** Where a worker that was told nothing takes the API to be. */
 const USUAL_API_URL = "http://127.0.0.1:8080";
@@ -171,6 +174,7 @@ export async function startWorker(deps: WorkerDeps, life: Life): Promise<Started
     log,
     async () => await sendAlerts({ pool, log, url: config.alertUrl }),
   );
+  const sampling = new Loop("pool samples", SAMPLE_MS, log, async () => void (await samplePools(pool)));
   const spending = new Loop("core-hours", SPENT_MS, log, async () => await rollSpent(pool));
   const poking = new Loop("sensors", WAITS_MS, log, async () => await pokes.look());
   const reconcile = createReconciler({ pool, temporal, log, quietMs: config.reconcileMs });
@@ -179,7 +183,7 @@ export async function startWorker(deps: WorkerDeps, life: Life): Promise<Started
   life.onEnd("worker loops", async () => {
     pokes.end();
     await Promise.all(
-      [admission, waking, poking, alerting, spending, reconciler, partitions].map(
+      [admission, waking, poking, alerting, sampling, spending, reconciler, partitions].map(
         async (loop) => await loop.end(),
       ),
     );
@@ -207,6 +211,7 @@ export async function startWorker(deps: WorkerDeps, life: Life): Promise<Started
   waking.start();
   poking.start();
   alerting.start();
+  sampling.start();
   spending.start();
   reconciler.start();
   partitions.start();

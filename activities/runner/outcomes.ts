@@ -11,7 +11,7 @@ export const failed = (code: string, message: string, retryable = true): BodyOut
 export const seconds = (ms: number): string => `${ms / 1000} s`;
 
 /** Why a signal was aborted, in words. */
-export function reasonOf(signal: AbortSignal): string {
+function reasonOf(signal: AbortSignal): string {
   const reason: unknown = signal.reason;
   return reason instanceof Error ? reason.message : typeof reason === "string" ? reason : "asked to stop";
 }

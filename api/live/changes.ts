@@ -26,6 +26,8 @@ export interface Batch {
   readonly runs: readonly { readonly run: number; readonly shown: Run }[];
   readonly cells: readonly CellsOfRun[];
   readonly dags: readonly string[];
+  /** The emergency dial was turned. */
+  readonly dial: boolean;
 }
 
 export interface CellsOfRun {
@@ -36,7 +38,10 @@ export interface CellsOfRun {
 }
 
 export const sizeOf = (batch: Batch): number =>
-  batch.runs.length + batch.dags.length + batch.cells.reduce((sum, one) => sum + one.cells.length, 0);
+  batch.runs.length +
+  batch.dags.length +
+  Number(batch.dial) +
+  batch.cells.reduce((sum, one) => sum + one.cells.length, 0);
 
 /** Batches of the last while, for who comes back; the oldest go first. */
 export class Recent {

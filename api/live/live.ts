@@ -9,6 +9,7 @@ import {
   readMoment,
   readOpenRuns,
 } from "../../db/read/changes.ts";
+import { readDialTurn } from "../../db/read/dial.ts";
 import type { RunRow } from "../../db/read/runs.ts";
 import type { Cell } from "../contracts.ts";
 import { shapeCell, shapeRun } from "../shape.ts";
@@ -65,6 +66,8 @@ export class Live {
   /** Of the last look at the DAGs' own rows. */
   #dagsMoment: Moment | null = null;
   #dagsAt = 0;
+  /** Number of the last turn of the emergency dial that was told. */
+  #dialTurn = 0;
   /** Moments since the one before which every transaction of now had not begun. */
   #moments: Moment[] = [];
   #idleSince: number | null = null;
@@ -152,7 +155,9 @@ export class Live {
   }
 
   async #first(): Promise<void> {
+    const dialTurn = await readDialTurn(this.#db);
     const { moment, runs } = await readOpenRuns(this.#db);
+    this.#dialTurn = dialTurn;
     this.#open.clear();
     this.#ended.clear();
     this.#watched.clear();
@@ -202,6 +207,7 @@ export class Live {
     const dags = dagsAreDue ? await readChangedDags(this.#db, this.#dagsMoment!.xmin) : [];
     for (const row of runs) this.#note(row);
     const cells = await this.#lookAtCells(before);
+    const dialTurn = await readDialTurn(this.#db);
     const batch: Batch = {
       to: moment,
       runs: runs
@@ -209,7 +215,9 @@ export class Live {
         .map((row) => ({ run: row.run, shown: shapeRun(row) })),
       cells,
       dags: dags.filter((row) => this.#told.isNew(`dag ${row.dag_id}`, row.xid)).map((row) => row.dag_id),
+      dial: dialTurn !== this.#dialTurn,
     };
+    this.#dialTurn = dialTurn;
     this.#moment = moment;
     if (dagsAreDue) {
       this.#dagsMoment = moment;

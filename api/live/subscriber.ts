@@ -14,6 +14,7 @@ export class Subscriber {
   readonly #runs = new Map<number, Run>();
   readonly #cells = new Map<number, { dagId: string; runId: string; cells: Map<string, Cell> }>();
   readonly #dags = new Set<string>();
+  #dial = false;
   #size = 0;
   #reload = false;
   #at: Point;
@@ -33,10 +34,11 @@ export class Subscriber {
     if (!this.#reload) {
       for (const { run, shown } of batch.runs) if (isOurs(shown.dagId)) this.#runs.set(run, shown);
       for (const dagId of batch.dags) if (isOurs(dagId)) this.#dags.add(dagId);
+      this.#dial ||= batch.dial;
       if (this.dagId !== null) for (const one of batch.cells) if (isOurs(one.dagId)) this.#addCells(one);
       if (this.#size + this.#runs.size + this.#dags.size > MOST_WAITING) this.#startAnew();
     }
-    if (this.#reload || this.#runs.size + this.#dags.size + this.#size > 0) {
+    if (this.#reload || this.#dial || this.#runs.size + this.#dags.size + this.#size > 0) {
       this.#ready = true;
       this.#wake();
     }
@@ -66,6 +68,7 @@ export class Subscriber {
       runs: [...this.#runs.values()],
       cells: [...this.#cells.values()].map(({ cells, ...run }) => ({ ...run, cells: [...cells.values()] })),
       dags: [...this.#dags],
+      ...(this.#dial && { dial: true }),
     };
     this.#clear();
     return { kind: "changes", id, changes };
@@ -88,6 +91,7 @@ export class Subscriber {
     this.#runs.clear();
     this.#cells.clear();
     this.#dags.clear();
+    this.#dial = false;
     this.#size = 0;
   }
 }

@@ -100,6 +100,7 @@ create table app.dag_run (
   triggered_by text,
   tenant       text,                               -- and class: its DAG's when it was made, or its caller's
   class        smallint not null default 1,
+  priority     integer not null default 0,         -- by hand: added to what its place and its tries ask with
   queued_at    timestamptz not null default app.now(),
   started_at   timestamptz,
   ended_at     timestamptz,

@@ -257,6 +257,11 @@ begin
   if v_changed is not null then perform app.renew_limits(v_changed); end if;
 end $$;
 
+-- What is asked with, with what somebody gave the run by hand.
+create function app.with_priority(p_own bigint, p_more integer) returns integer language sql immutable as $$
+  select least(greatest(p_own + p_more, -2147483648), 2147483647)::integer
+$$;
+
 -- Asks for slots of tries whose cells are written. Free capacity for all of it and nobody ahead: granted as it is
 -- written (and told: the caller's answer carries it); else the allocator's order decides. The caller shares the
 -- allocator (app.share_allocator) since its transaction began.
@@ -307,7 +312,7 @@ begin
   -- A repeat that comes late (its worker was thought dead) must not ask for a try that has ended.
   insert into app.lease (run, task_id, map_index, try, wait, account, slots, limits, class, cores, priority, after, granted_at, told_at, tell_after)
   select r.run, r.task_id, r.map_index, r.try, coalesce(r.wait, 0), r.account, r.slots, coalesce(r.limits, '{}'), d.class, coalesce(r.cores, 1),
-         r.priority, r.after,
+         app.with_priority(r.priority, d.priority), r.after,
          case when at_once then app.now() end, case when at_once then app.now() end,
          -- The answer may be lost (a killed worker, a slow one): unless the try has begun by then, the outbox tells again.
          case when at_once then app.now() + interval '5 seconds' else app.now() end

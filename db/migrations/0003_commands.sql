@@ -38,7 +38,8 @@ begin
          and a.slots > coalesce((select sum(l.slots) from app.lease l where l.account = v_account and l.granted_at is not null), 0)
     into v_free from app.account a where a.key = v_account;
   insert into app.lease (run, task_id, try, account, slots, priority, granted_at, tell_after)
-  values (p_run, '', 0, v_account, 1, 10, case when v_free then app.now() end, app.now() + interval '5 seconds')
+  select p_run, '', 0, v_account, 1, app.with_priority(10, r.priority), case when v_free then app.now() end, app.now() + interval '5 seconds'
+  from app.dag_run r where r.run = p_run
   on conflict do nothing;
   select l.granted_at is not null into placed from app.lease l where l.run = p_run and l.task_id = '';
   if placed then perform app.runs_started(array[p_run]); end if;

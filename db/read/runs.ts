@@ -25,6 +25,7 @@ export interface RunRow {
 export interface RunDetailRow extends RunRow {
   readonly version: number;
   readonly conf: Record<string, unknown>;
+  readonly priority: number;
 }
 
 export const RUN_COLUMNS = `
@@ -172,7 +173,7 @@ export async function readRun(
   id: { runId: string; logicalAt: number; fork: number },
 ): Promise<RunDetailRow | null> {
   const { rows } = await db.query<RunDetailRow>(
-    `select ${RUN_COLUMNS}, r.version::float8 as version, r.conf
+    `select ${RUN_COLUMNS}, r.version::float8 as version, r.conf, r.priority
      from app.run_key k join app.dag_run r on r.run = k.run left join app.dag_version v on v.version = r.version
      where k.dag_id = $1 and k.logical_at = $2 and k.fork = $3 and r.run_id = $4`,
     [dagId, new Date(id.logicalAt), id.fork, id.runId],

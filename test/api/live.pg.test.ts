@@ -63,9 +63,10 @@ interface Seen {
   /** Last state by `run id` and by `run id/task`. */
   readonly states: Record<string, string>;
   readonly dags: Set<string>;
+  dial: number;
 }
 function newSeen(first: LiveEvent): Seen {
-  const seen: Seen = { events: 0, reloads: 0, states: {}, dags: new Set() };
+  const seen: Seen = { events: 0, reloads: 0, states: {}, dags: new Set(), dial: 0 };
   see(seen, first);
   return seen;
 }
@@ -79,6 +80,7 @@ function seeChanges(seen: Seen, changes: Changes): void {
   for (const { runId, cells } of changes.cells)
     for (const c of cells) seen.states[`${runId}/${c.taskId}`] = c.state;
   for (const dagId of changes.dags) seen.dags.add(dagId);
+  if (changes.dial === true) seen.dial += 1;
 }
 
 const runIdOf = async (run: number, db: Db = pool): Promise<string> =>
@@ -115,6 +117,16 @@ describe("C1: what changes is told", () => {
     const runs = await all.until(({ states }) => states[id] === "success");
     expect(runs.states).toEqual({ [id]: "success", [await runIdOf(elsewhere)]: "running" });
     expect(seen.reloads + runs.reloads).toBe(0);
+  });
+
+  test("B16: a turn of the emergency dial, to everybody within a second, and once", async () => {
+    const live = newLive({ restMs: 150 });
+    const [sales, all] = [await subscribe(live, "sales"), await subscribe(live, null)];
+    const at = Date.now();
+    await pool.query("insert into app.dial (who, reason, tries) values ('ada', 'slow', 1)");
+    await Promise.all([sales, all].map(async (one) => await one.until(({ dial }) => dial === 1)));
+    expect(Date.now() - at).toBeLessThan(1000);
+    expect((await subscribe(live, null)).first).not.toMatchObject({ changes: { dial: true } });
   });
 
   test("a run that was made and ended between two looks, and one that ran before", async () => {

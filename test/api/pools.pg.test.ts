@@ -45,6 +45,13 @@ test("made, resized and deleted, each with its audit row", async () => {
     free: 4,
     waiting: 0,
     waitingSlots: 0,
+    longestWaitMs: null,
+    p95WaitMs: null,
+    arrivalsPerMinute: 0,
+    grantsPerMinute: 0,
+    classes: [],
+    scheduledFloor: 0,
+    preempted: 0,
     impossible: [],
   });
   expect(await set("etl", { slots: 0 })).toMatchObject({ slots: 0, description: "Loads" });

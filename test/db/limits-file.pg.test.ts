@@ -96,7 +96,7 @@ const SALES: Partial<LimitsFile> = {
 
 describe("B12: a limits file is applied", () => {
   it("B12: writes its accounts, the places of DAGs and of runs that are open, its row and an audit row", async () => {
-    await setPool(book.db.pool, { account: "pool:other", slots: 5, description: null, who: "t" });
+    await setPool(book.db.pool, { name: "other", slots: 5, description: null, floor: null, who: "t" });
     await newRun("sales_eu", "scheduled", "schedule");
     await newRun("sales_eu", "backfill", "ann@cli");
     await newRun("sales_us", "manual", "bot@ci");
@@ -303,31 +303,29 @@ describe("B12: a limits file is applied", () => {
 describe("B17: a pool keeps slots from runs by hand", () => {
   const adhoc = async () => (await accounts()).filter(({ key }) => String(key).startsWith("adhoc:"));
   const set = async (slots: number) =>
-    await setPool(book.db.pool, { account: "pool:p", slots, description: null, who: "t" });
+    await setPool(book.db.pool, { name: "p", slots, description: null, floor: null, who: "t" });
 
-  it("B17: the floor stays when the pool is resized, goes with it, and comes back with it", async () => {
+  it("B17: the floor stays when the pool is resized, goes with it, and comes back with the file", async () => {
     await apply({ pools: { p: { slots: 10, scheduledFloor: 4 } } });
     expect(await adhoc()).toEqual([{ key: "adhoc:p", slots: 6 }]);
     await set(7);
     expect(await adhoc()).toEqual([{ key: "adhoc:p", slots: 3 }]);
-    await set(3);
-    expect(await adhoc()).toEqual([{ key: "adhoc:p", slots: 0 }]);
-    expect(await deletePool(book.db.pool, "pool:p", "t")).toBe(true);
+    await expect(set(3)).rejects.toThrow("its scheduled floor is 4, more than its 3 slots");
+    expect(await deletePool(book.db.pool, "p", "t")).toBe(true);
     expect(await adhoc()).toEqual([]);
     // What waits for the pool by then draws on it as a whole.
     const run = await book.newRun();
     await advance(book.db.pool, [run], [], [ask(run, "t", "p")]);
     expect(await limitsOf("t")).toEqual([]);
     await set(9);
-    expect(await adhoc()).toEqual([{ key: "adhoc:p", slots: 5 }]);
-    expect(await limitsOf("t")).toEqual(["adhoc:p"]);
+    expect(await adhoc()).toEqual([]);
     // The plan shows what was changed beside the file.
     const { now } = await readLimitsNow(book.db.pool);
     expect(planLimits(now, now.file).changes).toEqual([
       {
         what: "pool",
         name: "p",
-        before: "9 slots, of which runs by hand take 5 at the most",
+        before: "9 slots",
         after: "10 slots, of which runs by hand take 6 at the most",
       },
     ]);

@@ -11,8 +11,8 @@ afterAll(async () => await product.stop());
 const trigger = async (dagId: string): Promise<string> =>
   (await product.client.trigger({ dagId, logicalAt: null, conf: {}, who: "t" })).runId;
 
-test("B11: a slot's return that a crash of PostgreSQL lost is made up for: who waits for it goes on", async () => {
-  await setPool(product.pool, { account: "pool:one", slots: 1, description: null, who: "t" });
+test("B11: a slot's return that a crash of PostgreSQL lost is made up for: who waits for it goes on; C4: the worker writes the series of pools", async () => {
+  await setPool(product.pool, { name: "one", slots: 1, description: null, floor: null, who: "t" });
   await product.save(
     "lost-return.ts",
     `export const holder = dag("return_lost", { schedule: null }, () => {
@@ -54,4 +54,8 @@ test("B11: a slot's return that a crash of PostgreSQL lost is made up for: who w
     output: 1,
   });
   expect((await product.ended("return_lost", holder)).state).toBe("success");
+  const series = await product.pool.query<{ used: number }>(
+    "select used from app.pool_sample where account = 'pool:default_pool'",
+  );
+  expect(series.rows).toContainEqual({ used: 1 });
 });

@@ -107,4 +107,20 @@ describe.skipIf(whyNoBrowser() !== null)("commands to runs", () => {
     expect(live.detail).toMatchObject({ state: "failed", reason: "the source is wrong" });
     await details().getByText("the source is wrong").waitFor();
   });
+
+  test("B11: a run under way is moved before others by its priority; one that is over cannot be", async () => {
+    await desk.open(`/dags/seattle_weather?run=${RUN}`);
+    await details().getByRole("button", { name: "Run again" }).waitFor();
+    expect(await details().getByRole("button", { name: "Priority" }).count()).toBe(0);
+    const found = desk.world.dags.get("seattle_weather")!.runs.find((run) => run.detail.runId === RUN)!;
+    found.detail = { ...found.detail, state: "queued", endedAt: null };
+    await details().getByRole("button", { name: "Priority" }).click();
+    await dialog().getByLabel("Priority").fill("soon");
+    await dialog().getByText("A whole number from -1,000,000 to 1,000,000").waitFor();
+    await dialog().getByLabel("Priority").fill("100");
+    await expectClean(desk.page);
+    await dialog().getByRole("button", { name: "Move the run" }).click();
+    await dialog().waitFor({ state: "detached" });
+    await details().getByText("+100 by hand").waitFor();
+  });
 });

@@ -148,7 +148,7 @@ describe.skipIf(whyNoBrowser() !== null)("lists", () => {
     const warehouse = desk.page.getByRole("row").filter({ hasText: "warehouse" }).first();
     await expect
       .poll(async () => (await warehouse.getByRole("cell").allInnerTexts()).slice(1, 5))
-      .toEqual(["4", "4", "0", "9 (9 slots)"]);
+      .toEqual(["4", "4", "0", "9 (9 slots)\nfor 2 min 05 s"]);
     await desk.page.getByText("does not exist").waitFor();
   });
 

@@ -3,6 +3,7 @@ import { useLive } from "./api/live.ts";
 import { useDag } from "./api/queries.ts";
 import { DagPage } from "./dag/dag-page.tsx";
 import { DagListPage } from "./dags/dag-list-page.tsx";
+import { DialBanner } from "./dial/dial-banner.tsx";
 import { ImportErrorsPage } from "./imports/import-errors-page.tsx";
 import { PoolsPage } from "./pools/pools-page.tsx";
 import { Link } from "./routing/link.tsx";
@@ -36,6 +37,7 @@ export function App() {
     <ZoneProvider dagZone={dagZone}>
       <Header dagZone={dagZone} onHelp={() => setHelp(true)} />
       <AwayBanner />
+      <DialBanner />
       <main className={`page page-${place.page}`}>
         <Suspense fallback={<Loading what="the page" />}>
           <Page place={place} />

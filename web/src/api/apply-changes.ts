@@ -60,6 +60,8 @@ export function applyChanges(client: QueryClient, changes: Changes): void {
     readSoon(client, ["grid", dagId]);
   }
   if (changes.dags.length > 0) readSoon(client, ["dags"]);
+  // Seldom, and everybody waits for it.
+  if (changes.dial === true) void client.invalidateQueries({ queryKey: ["dial"] });
 }
 
 /** The open run's state and cells at once; why tasks wait follows with the next reading. */

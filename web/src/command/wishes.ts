@@ -79,6 +79,14 @@ export function useEnd(dagId: string, runId: string) {
   });
 }
 
+export function usePriority(dagId: string, runId: string) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (priority: number) => api.runs.priority(dagId, runId, priority),
+    onSuccess: () => seen(client, dagId),
+  });
+}
+
 async function seen(client: ReturnType<typeof useQueryClient>, dagId: string): Promise<void> {
   await Promise.all([
     client.invalidateQueries({ queryKey: ["run", dagId] }),

@@ -75,7 +75,7 @@ function RunBody({ dag, run, view }: RunProps) {
         of={{ dagId: dag.dagId, runId: run.runId }}
         about="the run"
         versions={versionsOf(dag, run)}
-        canEnd={!RUN_DONE[run.state]}
+        priority={RUN_DONE[run.state] ? null : run.priority}
       />
       {why}
       {run.reason !== null && (
@@ -113,6 +113,12 @@ function RunBody({ dag, run, view }: RunProps) {
               />
               {run.endedAt === null ? " so far" : ""}
             </dd>
+          </>
+        )}
+        {run.priority !== 0 && (
+          <>
+            <dt>Priority</dt>
+            <dd className="number">{run.priority > 0 ? `+${run.priority}` : run.priority} by hand</dd>
           </>
         )}
         <dt>Version</dt>

@@ -18,13 +18,14 @@ export interface PoolWish {
   readonly name: string;
   readonly slots: number;
   readonly description: string;
+  readonly scheduledFloor: number;
 }
 
 /** Makes a pool, or changes it. */
 export function useSetPool() {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: ({ name, slots, description }: PoolWish) => api.pools.set(name, { slots, description }),
+    mutationFn: ({ name, ...pool }: PoolWish) => api.pools.set(name, pool),
     onSuccess: (_pool, { name }) =>
       Promise.all([
         client.invalidateQueries({ queryKey: ["pools"] }),

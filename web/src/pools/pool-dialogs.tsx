@@ -15,17 +15,22 @@ export function EditPool({ pool, onClose }: EditProps) {
   const [name, setName] = useState(pool?.name ?? "");
   const [slots, setSlots] = useState(pool?.exists === true ? String(pool.slots) : "");
   const [description, setDescription] = useState(pool?.description ?? "");
+  const [floor, setFloor] = useState(
+    pool === null || pool.scheduledFloor === 0 ? "" : String(pool.scheduledFloor),
+  );
   const save = useSetPool();
   const makes = pool?.exists !== true;
   const number = /^\d{1,7}$/.test(slots.trim()) ? Number(slots) : null;
   const fits = number !== null && number <= MOST_SLOTS;
+  const kept = floor.trim() === "" ? 0 : /^\d{1,7}$/.test(floor.trim()) ? Number(floor) : null;
+  const floorFits = kept !== null && kept <= (number ?? MOST_SLOTS);
   const title = pool === null ? "New pool" : makes ? `Make pool ${pool.name}` : `Edit pool ${pool.name}`;
 
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    if (number === null || !fits) return;
+    if (number === null || !fits || kept === null || !floorFits) return;
     save.mutate(
-      { name: name.trim(), slots: number, description: description.trim() },
+      { name: name.trim(), slots: number, description: description.trim(), scheduledFloor: kept },
       { onSuccess: onClose },
     );
   };
@@ -68,6 +73,24 @@ export function EditPool({ pool, onClose }: EditProps) {
           )}
         </label>
         <label>
+          Scheduled floor
+          <input
+            className="field"
+            inputMode="numeric"
+            autoComplete="off"
+            aria-invalid={!floorFits}
+            value={floor}
+            onChange={(event) => setFloor(event.target.value)}
+          />
+          {floorFits ? (
+            <span className="help">What runs by hand cannot take; empty: they may take all</span>
+          ) : (
+            <span className="wrong" role="status">
+              A whole number, no more than the pool has
+            </span>
+          )}
+        </label>
+        <label>
           Description
           <input
             className="field"
@@ -85,7 +108,7 @@ export function EditPool({ pool, onClose }: EditProps) {
         <DialogFoot
           word={makes ? "Make the pool" : "Save"}
           onClose={onClose}
-          disabled={!fits || name.trim() === "" || save.isPending}
+          disabled={!fits || !floorFits || name.trim() === "" || save.isPending}
         />
       </form>
     </Dialog>

@@ -1,12 +1,16 @@
 import { useState } from "react";
 import type { Pool } from "../../../api/contracts.ts";
+import { DialPart } from "../dial/dial-part.tsx";
 import { usePools } from "../api/queries.ts";
 import { Link } from "../routing/link.tsx";
 import { dagPlace, goTo, useRoute } from "../routing/use-route.ts";
+import { formatDuration } from "../time/format.ts";
 import { Answer } from "../ui/answer.tsx";
 import { Notice } from "../ui/notice.tsx";
 import { DeletePool, EditPool } from "./pool-dialogs.tsx";
+import { PoolFigures } from "./pool-figures.tsx";
 import { PoolWorkView } from "./pool-work.tsx";
+import { TenantsPart } from "./tenants-part.tsx";
 
 /** As in core/ids.ts; the API never deletes it. */
 const DEFAULT_POOL = "default_pool";
@@ -34,11 +38,13 @@ export function PoolsView() {
               New pool
             </button>
           </div>
+          <DialPart />
           {pools.length === 0 ? (
             <Notice title="No pools">Tasks that name no pool use {DEFAULT_POOL}.</Notice>
           ) : (
             <PoolTable pools={pools} onAsk={setAsked} />
           )}
+          <TenantsPart />
           {asked?.kind === "edit" && <EditPool pool={asked.pool} onClose={close} />}
           {asked?.kind === "delete" && <DeletePool pool={asked.pool} onClose={close} />}
         </>
@@ -142,7 +148,12 @@ function PoolRows({ pool, open, onAsk }: RowProps) {
         <td className="figure">{pool.used}</td>
         <td className="figure">{pool.slots}</td>
         <td className="figure">{pool.free}</td>
-        <td className={`figure${pool.waiting > 0 ? " busy" : ""}`}>{waiting}</td>
+        <td className={`figure${pool.waiting > 0 ? " busy" : ""}`}>
+          {waiting}
+          {pool.longestWaitMs !== null && (
+            <div className="soft small">for {formatDuration(pool.longestWaitMs)}</div>
+          )}
+        </td>
         <td className="acts">
           <button
             type="button"
@@ -167,6 +178,7 @@ function PoolRows({ pool, open, onAsk }: RowProps) {
       {open && (
         <tr className="work-row">
           <td colSpan={7}>
+            <PoolFigures pool={pool} />
             <PoolWorkView pool={pool} />
           </td>
         </tr>
