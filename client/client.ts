@@ -8,9 +8,11 @@ import { paramErrorsText } from "../core/params.ts";
 import { didYouMean } from "../core/suggest.ts";
 import type { Pool } from "../db/connection.ts";
 import { dagIds, dagsOf, setPaused, type DagRow } from "../db/dag-rows.ts";
-import { createRuns, runState, type CreatedRun, type NewRun } from "../db/runs.ts";
+import { createRuns, runState, type CreatedRun } from "../db/runs.ts";
+import { triggerRuns, type TriggerAnswer, type TriggeredRow } from "../db/triggers.ts";
 import type { LoadedVersion } from "../db/versions.ts";
 import { checkParams } from "../platform/params.ts";
+import { boundsOf, checkTasks, limitedBy } from "./bounds.ts";
 import { commandRun } from "./command.ts";
 import { firstOf, newRun, type RunFacts } from "./opening.ts";
 import type { RunStarter, RunToStart } from "./starter.ts";
@@ -44,8 +46,8 @@ export function createClient(deps: ClientDeps): MeridianClient {
     (id) => id,
     rest,
   );
-  const making = new Batcher<NewRun, CreatedRun>(
-    async (runs) => await createRuns(deps.pool, runs),
+  const making = new Batcher<TriggeredRow, TriggerAnswer>(
+    async (runs) => await made(deps.pool, runs),
     MADE,
     (run) => run,
     rest,
@@ -70,6 +72,12 @@ export function createClient(deps: ClientDeps): MeridianClient {
       await deps.onDue?.([dagId]);
     },
   };
+}
+
+async function made(pool: Pool, runs: readonly TriggeredRow[]): Promise<readonly TriggerAnswer[]> {
+  if (runs.some(({ rates, most }) => rates !== undefined || most !== undefined))
+    return await triggerRuns(pool, runs);
+  return (await createRuns(pool, runs)).map((row) => ({ ...row, refused: null }));
 }
 
 function checkDate(logicalAt: number | null): void {
@@ -112,7 +120,7 @@ async function existing(pool: Pool, found: Batcher<string, DagRow | null>, dagId
 
 async function create(
   deps: ClientDeps,
-  making: Batcher<NewRun, CreatedRun>,
+  making: Batcher<TriggeredRow, TriggerAnswer>,
   dag: DagRow,
   request: TriggerRequest,
 ): Promise<{ row: CreatedRun; toStart: RunToStart | null }> {
@@ -122,8 +130,12 @@ async function create(
       `dag "${dag.dag_id}" is not active: its file is gone or defines it no more; bring it back to the DAG folder first`,
     );
   }
-  const version = await deps.starter.versions.load(dag.version);
+  const { versions } = deps.starter;
+  const limits = (await versions.limits.current())?.file ?? null;
+  const version = await versions.load(dag.version);
   checkConf(dag.dag_id, version.params, request.conf);
+  checkTasks(dag.dag_id, version, limits);
+  const bounds = boundsOf(dag, request.who, limits);
   // With a key the moments are tried in the same order each time, so that its run is met before a free one.
   let logicalAt = request.logicalAt ?? moment(dag, request.once?.at ?? deps.clock());
   for (; ; logicalAt = moment(dag, logicalAt + 1)) {
@@ -138,7 +150,9 @@ async function create(
       version: dag.version,
       conf: request.conf,
     };
-    const row = await making.add(newRun(facts, request.who, request.once?.key ?? null, firstOf(version)));
+    const asked = newRun(facts, request.who, request.once?.key ?? null, firstOf(version));
+    const row = await making.add({ ...asked, ...bounds });
+    if (row.refused !== null) throw limitedBy(row.refused);
     if (row.created) {
       return { row, toStart: deps.starter.toStart(row, { ...facts, run: row.run }, version) };
     }

@@ -14,6 +14,8 @@ export interface DagRow {
   readonly cursor_at: Date | null;
   readonly first_seen_at: Date;
   readonly uncovered: { startAt: string; endAt: string } | null;
+  /** By the limits file; null: none. */
+  readonly tenant: string | null;
 }
 
 /** What the calendar is asked with. */
@@ -28,7 +30,7 @@ export const planInputOf = (dag: DagRow, nowAt: number): Omit<PlanInput, "limit"
 });
 
 const COLUMNS =
-  "dag_id, active, paused, version, timetable, start_at, end_at, catchup, cursor_at, first_seen_at, uncovered";
+  "dag_id, active, paused, version, timetable, start_at, end_at, catchup, cursor_at, first_seen_at, uncovered, tenant";
 
 /** In the order of `ids`; null for what does not exist. */
 export async function dagsOf(db: Db, ids: readonly string[]): Promise<readonly (DagRow | null)[]> {
