@@ -3,7 +3,7 @@ import { RunDetail, RunList, TriggeredRun } from "../../api/contracts.ts";
 import { createClient } from "../../client/client.ts";
 import { RunStarter, type StarterDeps } from "../../client/starter.ts";
 import type { MeridianClient } from "../../client/types.ts";
-import { Retryable } from "../../core/errors.ts";
+import { Limited, Retryable } from "../../core/errors.ts";
 import { parseRunId } from "../../core/ids.ts";
 import { insertDag } from "./rows.ts";
 import { fakeClient, get, post, problemOf, testApp, type TestApp } from "./support.ts";
@@ -142,6 +142,18 @@ describe("Idempotency-Key", () => {
     expect((await keyed("k5")).status).toBe(503);
     fail = false;
     expect((await keyed("k5")).status).toBe(201);
+  });
+
+  test("B15: nor is one that says a limit stands against it: the repeat may be made", async () => {
+    const { client } = fake;
+    let full = true;
+    const trigger: typeof client.trigger = (request) =>
+      full ? Promise.reject(new Limited("rate_limited", "later", 4_200)) : client.trigger(request);
+    app = testApp({ db: database.pool, client: { ...client, trigger } });
+    const answer = await keyed("k6");
+    expect([answer.status, answer.headers.get("Retry-After")]).toEqual([429, "5"]);
+    full = false;
+    expect((await keyed("k6")).status).toBe(201);
   });
 
   test("what was done is answered though its keeping failed, and is kept later", async () => {
