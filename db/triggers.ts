@@ -11,7 +11,7 @@ export interface Rate {
 }
 
 /** How many runs may wait for their places. */
-export interface MostWaiting {
+interface MostWaiting {
   /** Of the DAG. */
   readonly dag?: number;
   /** Of its tenant, whose name is given too. */
