@@ -1,6 +1,5 @@
-import type { Db, Pool } from "./connection.ts";
-import { transaction } from "./connection.ts";
-import { closeRuns, type CreatedRun, type NewRun } from "./runs.ts";
+import { transaction, type Db, type Pool } from "./connection.ts";
+import { closeRuns, type CloseRun, type CreatedRun, type NewRun } from "./runs.ts";
 
 /** So many triggers in any stretch of that length. */
 export interface Rate {
@@ -66,6 +65,7 @@ export interface LateRun {
   readonly run: number;
   readonly dag_id: string;
   readonly run_id: string;
+  readonly version: number;
   /** Without the time in which its paused DAG held it. */
   readonly waited_ms: number;
   /** Places of its DAG, and how many are taken. */
@@ -74,18 +74,18 @@ export interface LateRun {
 }
 
 /**
- * Fails up to `limit` runs that have waited longer than `timeoutMs` for their first place, each with the reason that
- * `reasonOf` gives, and leaves an alert. Safe beside itself; answers those it failed.
+ * Ends up to `limit` runs that have waited longer than `timeoutMs` for their first place as `endsOf` says, and leaves an alert
+ * with the reason of each. Safe beside itself; answers those it ended.
  */
 export async function failLateRuns(
   pool: Pool,
   timeoutMs: number,
   limit: number,
-  reasonOf: (run: LateRun) => string,
+  endsOf: (runs: readonly LateRun[], client: Db) => Promise<readonly CloseRun[]>,
 ): Promise<readonly LateRun[]> {
   return await transaction(pool, async (client) => {
     const { rows } = await client.query<LateRun>(
-      `select l.run, r.dag_id, r.run_id, w.waited_ms, a.slots as places,
+      `select l.run, r.dag_id, r.run_id, r.version, w.waited_ms, a.slots as places,
               (select coalesce(sum(g.slots), 0)::integer from app.lease g where g.account = l.account and g.granted_at is not null) as taken
        from app.dag_run r join app.lease l on l.run = r.run and l.task_id = '' join app.account a on a.key = l.account
        cross join lateral (
@@ -97,17 +97,14 @@ export async function failLateRuns(
       [timeoutMs, limit],
     );
     if (rows.length === 0) return rows;
-    const told = rows.map((row) => ({ run: row.run, reason: reasonOf(row) }));
+    const ends = await endsOf(rows, client);
     await client.query(
       `insert into app.alert (run, task_id, try, kind, message)
        select t.run, '', 0, 'queued_too_long', t.reason from jsonb_to_recordset($1) as t(run bigint, reason text)
        on conflict do nothing`,
-      [JSON.stringify(told)],
+      [JSON.stringify(ends.map(({ run, reason }) => ({ run, reason })))],
     );
-    await closeRuns(
-      client,
-      told.map(({ run, reason }) => ({ run, reason, records: [], state: "failed", progress: null })),
-    );
+    await closeRuns(client, ends);
     return rows;
   });
 }

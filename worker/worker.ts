@@ -168,7 +168,7 @@ export async function startWorker(deps: WorkerDeps, life: Life): Promise<Started
   const reconcile = createReconciler({ pool, temporal, log, quietMs: config.reconcileMs });
   const reconciler = new Loop("reconciler", config.reconcileMs, log, async () => void (await reconcile()));
   const partitions = new Loop("partitions", 3_600_000, log, async () => await ensurePartitions(pool));
-  const queueWatch = new Loop("queued runs", QUEUED_MS, log, createQueueWatch(pool, versions.limits));
+  const queueWatch = new Loop("queued runs", QUEUED_MS, log, createQueueWatch(pool, versions));
   life.onEnd("worker loops", async () => {
     pokes.end();
     await Promise.all(

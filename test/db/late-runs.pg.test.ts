@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { takeAlerts } from "../../db/alerts.ts";
 import { setPaused } from "../../db/dag-rows.ts";
-import { LimitsReader } from "../../db/limits-in-force.ts";
 import { admissionPass } from "../../db/pools/pass.ts";
 import { createRuns, type NewRun } from "../../db/runs.ts";
-import { failLateRuns } from "../../db/triggers.ts";
-import { createQueueWatch, lateReason } from "../../worker/queued-runs.ts";
+import { Versions } from "../../db/versions.ts";
+import { createQueueWatch, failLate } from "../../worker/queued-runs.ts";
 import { storeDag } from "../schedules/rows.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { serialTask } from "../support/serial.ts";
 import { applyLimits, limitsFile } from "../support/limits.ts";
 
 let db: TestDatabase;
@@ -27,6 +27,10 @@ beforeEach(async () => {
     startDate: "2026-01-01T00:00:00Z",
     maxActiveRuns: 1,
   });
+  await db.pool.query(
+    "update app.dag_version set graph = jsonb_build_object('zone', 'UTC', 'tasks', $1::jsonb)",
+    [JSON.stringify([serialTask("load")])],
+  );
   ({ version } = (await db.pool.query<{ version: number }>("select version from app.dag")).rows[0]!);
 });
 
@@ -52,8 +56,7 @@ async function given(days: readonly number[], agoMs: number, more: Partial<NewRu
 }
 
 const HOUR = 3_600_000;
-const fail = async (timeoutMs: number) =>
-  await failLateRuns(db.pool, timeoutMs, 10, (run) => lateReason(run, timeoutMs));
+const fail = async (timeoutMs: number) => await failLate(db.pool, new Versions(db.pool), timeoutMs);
 const states = async () =>
   (
     await db.pool.query<{ text: string }>(
@@ -75,6 +78,10 @@ it("B15: a run that has been queued longer than the limits allow fails with its 
     { kind: "queued_too_long", run_id: "day2", task_id: "", map_index: -1, try: 0, message: REASON },
   ]);
   expect(await fail(2 * HOUR)).toEqual([]);
+  const { rows } = await db.pool.query(
+    "select c.task_id, c.state, r.run_state is not null as may_be_cleared from app.dag_run r join app.cell c using (run)",
+  );
+  expect(rows).toEqual([{ task_id: "load", state: "cancelled", may_be_cleared: true }]);
 });
 
 it("B15: while its paused dag holds it, the time of a run does not count", async () => {
@@ -106,10 +113,10 @@ it("B15: a worker looks by the limits file in force, and fails nothing without o
   await db.pool.query(
     "insert into app.trigger_hit (key, at) values ('dag:d', app.now() - interval '1 hour')",
   );
-  await createQueueWatch(db.pool, new LimitsReader(db.pool))();
+  await createQueueWatch(db.pool, new Versions(db.pool))();
   expect(await states()).toEqual(["day1 queued +lease", "day2 queued +lease"]);
   expect((await db.pool.query("select from app.trigger_hit")).rowCount).toBe(0);
   await applyLimits(db.pool, limitsFile({ queued: { timeoutMs: HOUR } }));
-  await createQueueWatch(db.pool, new LimitsReader(db.pool))();
+  await createQueueWatch(db.pool, new Versions(db.pool))();
   expect((await states())[1]).toMatch(/^day2 failed it waited 3 h/);
 });
