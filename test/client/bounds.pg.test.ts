@@ -271,6 +271,24 @@ describe("B15: rates", () => {
     expect((await refusal(trigger(client, { logicalAt }))).code).toBe("run_exists");
   });
 
+  it("B15: of several rates that stand against a trigger the one is told that does so longest", async () => {
+    const rates: LimitsFile["rates"] = [
+      { per: "dag", triggers: 2, withinMs: 60_000 },
+      { per: "dag", triggers: 3, withinMs: 3_600_000 },
+      { per: "caller", triggers: 3, withinMs: 120_000 },
+    ];
+    const client = await given([serialTask("load")], { rates });
+    await trigger(client);
+    await trigger(client);
+    expect((await refusal(trigger(client))).message).toContain('dag "sales" may have 2 triggers in 1 min,');
+    await database.pool.query("update app.trigger_hit set at = at - interval '61 seconds'");
+    await trigger(client);
+    expect((await refusal(trigger(client))).message).toMatch(
+      /dag "sales" may have 3 triggers in 1 h, and had them: again in 5\d min/,
+    );
+    expect((await database.pool.query("select from app.trigger_hit")).rowCount).toBe(6);
+  });
+
   it("B15: scheduled runs are neither counted nor refused", async () => {
     const client = await given([serialTask("load")], {
       rates: [{ per: "dag", triggers: 1, withinMs: 60_000 }],

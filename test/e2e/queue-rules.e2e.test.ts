@@ -59,4 +59,42 @@ describe("B15: queues of tenants on real servers", () => {
       expect((await runs.ended("queue_rules", runId)).state).toBe("success");
     },
   );
+
+  it(
+    "B15: a run that waits for its place for too long fails with an alert; cleared, it runs",
+    { timeout: 60_000 },
+    async () => {
+      await product.save(
+        "late.ts",
+        `dag("late_runs", { schedule: null, maxActiveRuns: 1 }, () => {
+           task("hold", async ({ conf }) => {
+             await new Promise((done) => setTimeout(done, conf.ms));
+             return conf.ms;
+           });
+         });`,
+      );
+      const first = await runs.begin("late_runs", { ms: 15_000 });
+      const second = await runs.begin("late_runs", { ms: 1 });
+      await applyLimits(product.pool, limitsFile({ queued: { timeoutMs: 1_000 } }));
+      const late = await runs.ended("late_runs", second, 20_000);
+      expect(late).toMatchObject({ state: "failed", cells: { hold: "cancelled" } });
+      const { rows } = await product.pool.query("select kind, message from app.alert where run = $1", [
+        late.run,
+      ]);
+      expect(rows).toEqual([
+        {
+          kind: "queued_too_long",
+          message: expect.stringMatching(
+            /^it waited \d+ s for a place among the active runs of its dag \(1 of 1 taken\), longer than the 1 s /,
+          ),
+        },
+      ]);
+      await runs.clear("late_runs", second, ["hold"]);
+      await expect
+        .poll(async () => (await runs.view("late_runs", second)).outputs["hold"], { timeout: 30_000 })
+        .toBe(1);
+      expect((await runs.ended("late_runs", second)).state).toBe("success");
+      expect((await runs.ended("late_runs", first)).state).toBe("success");
+    },
+  );
 });
