@@ -41,8 +41,8 @@ export const failLate = async (
 
 function endOf({ run }: LateRun, { plan }: LoadedVersion, reason: string): CloseRun {
   const { progress, records } = endedUnbegun(plan, { as: "failed", reason });
-  const rows = records.map(({ task, index, kind: _, ...record }) =>
-    recordRow(run, { ...record, taskId: plan.tasks[task]!.id, mapIndex: index }),
+  const rows = records.map(({ seq, task, index, try: number, state, ended }) =>
+    recordRow(run, { seq, taskId: plan.tasks[task]!.id, mapIndex: index, try: number, state, ended }),
   );
   return { run, records: rows, state: "failed", reason, progress: pack(progress) };
 }
