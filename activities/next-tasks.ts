@@ -1,7 +1,7 @@
 import { poolAccount } from "../core/ids.ts";
 import { isBodyless } from "../core/waits.ts";
 import type { NextRow } from "../db/tries.ts";
-import type { LoadedVersion } from "../db/versions.ts";
+import { coresOf, type LoadedVersion } from "../db/versions.ts";
 
 /** A join over more tasks than this is left to the run, which counts without reading cells. */
 const WIDEST = 20;
@@ -28,6 +28,7 @@ export function nextTasks(version: LoadedVersion, run: number, taskId: string): 
       after: task.upstream.map((up) => tasks[up]!.id),
       account: poolAccount(task.pool),
       slots: task.poolSlots,
+      ...coresOf(version, task.id),
       priority: task.priorityWeight,
     });
   }

@@ -1,6 +1,7 @@
 import { poolAccount } from "../core/ids.ts";
 import type { TryOutcome } from "../core/progress.ts";
 import type { RecordRow, RequestRow } from "../db/pools/advance.ts";
+import { coresOf, type LoadedVersion } from "../db/versions.ts";
 import type { Decision, SlotRequest } from "./types.ts";
 
 /** From a run's words to the rows of the projection and the account book. */
@@ -20,7 +21,8 @@ export function recordRow(run: number, decision: Decision): RecordRow {
   };
 }
 
-export function requestRow(run: number, request: SlotRequest): RequestRow {
+/** `version`: of the run; null: its workflow's history is older than the version's being sent. */
+export function requestRow(run: number, request: SlotRequest, version: LoadedVersion | null): RequestRow {
   return {
     run,
     task_id: request.taskId,
@@ -29,6 +31,7 @@ export function requestRow(run: number, request: SlotRequest): RequestRow {
     ...(request.wait !== undefined && { wait: request.wait }),
     account: poolAccount(request.pool),
     slots: request.slots,
+    ...(version !== null && coresOf(version, request.taskId)),
     priority: request.priority,
   };
 }

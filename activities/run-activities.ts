@@ -137,10 +137,14 @@ export function createRunActivities(deps: RunActivitiesDeps): RunActivities {
     },
 
     async advance(input: AdvanceInput) {
+      const version =
+        input.requests.length === 0 || input.version === undefined
+          ? null
+          : await deps.versions.load(input.version);
       return await batcher.add({
         run: input.run,
         records: input.decisions.map((decision) => recordRow(input.run, decision)),
-        requests: input.requests.map((request) => requestRow(input.run, request)),
+        requests: input.requests.map((request) => requestRow(input.run, request, version)),
         waits: input.waits === undefined ? [] : await waitsOf(deps, input.waits),
       });
     },

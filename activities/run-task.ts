@@ -3,7 +3,7 @@ import type pg from "pg";
 import type { BodyContext, BodyOutcome, LogLine } from "../core/body.ts";
 import { storeOutput } from "../db/tries.ts";
 import type { LogKey, LogStore } from "../platform/logs/store.ts";
-import { runBody } from "./body-run.ts";
+import { runBody, type BodyEnd } from "./body-run.ts";
 import { boundsOf, byItsWait } from "./bounds.ts";
 import type { Confs } from "./confs.ts";
 import { beginWait, resumedWith, waitByOf, type DeferringDeps } from "./deferring.ts";
@@ -67,7 +67,8 @@ export function createTaskActivities(deps: TaskActivitiesDeps): TaskActivities {
         const { context, begunBy } = await there(async () => await resumedWith(deps, version, key, input));
         const waitBy = waitByOf(version, input);
         const bounds = boundsOf(input, waitBy, begunBy);
-        const ended = await runBody(
+        const run = input.refused === undefined ? runBody : async () => refusal(input.refused!);
+        const ended = await run(
           deps,
           {
             bundleHash: input.info.bundleHash,
@@ -121,6 +122,12 @@ export function createTaskActivities(deps: TaskActivitiesDeps): TaskActivities {
     },
   };
 }
+
+/** Another try would be refused as well. */
+const refusal = (message: string): BodyEnd => ({
+  outcome: { kind: "failed", error: { code: "queue_refused", message, retryable: false } },
+  stored: null,
+});
 
 const now = (): string => new Date().toISOString();
 

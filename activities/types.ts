@@ -70,6 +70,8 @@ export interface OpenedAtStart {
 
 export interface AdvanceInput {
   readonly run: number;
+  /** Left out in histories from before it was sent. */
+  readonly version?: number;
   readonly decisions: readonly Decision[];
   readonly requests: readonly SlotRequest[];
   /** Tries without a body that begin to wait; left out: none. */
@@ -118,6 +120,8 @@ export interface RunTaskInput {
   readonly asked?: AskedOfOutput;
   readonly executionTimeoutMs: number | null;
   readonly isolation: "shared" | "own";
+  /** Why the try fails without its body's being run. */
+  readonly refused?: string;
   /** Of a sensor: when its time-out is over, epoch ms; left out: it counts from this try's body. */
   readonly waitBy?: number;
   /** The worker of the try before was lost: what that one waited for may have come, and nobody knows. */

@@ -106,6 +106,7 @@ export const GraphTask = z
     maxActivePerDag: z.int().nullable().openapi({
       description: "So many of its tries at once over all runs; null: as many as its pool allows",
     }),
+    cores: z.number().openapi({ description: "What a try is taken to use, in cores" }),
     setup: z.boolean(),
     teardown: z
       .array(z.string())

@@ -213,6 +213,7 @@ export function shapeGraph(graph: SerialGraph): Graph {
         decides: task.decides ?? null,
         concurrency: task.concurrency ?? null,
         maxActivePerDag: task.maxActivePerDag ?? null,
+        cores: task.cores ?? 1,
         setup: task.setup === true,
         teardown: task.teardown?.map((setup) => graph.tasks[setup]!.id) ?? null,
       };

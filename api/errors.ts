@@ -14,8 +14,15 @@ const STATUS_OF: Readonly<Record<ErrorKind, ContentfulStatusCode>> = {
   refused: 400,
   not_found: 404,
   conflict: 409,
+  limited: 429,
   retryable: 503,
   terminal: 500,
+};
+
+/** Understood, and against a rule of the limits file rather than of the API. */
+const STATUS_OF_CODE: Readonly<Record<string, ContentfulStatusCode>> = {
+  over_cap: 422,
+  queue_refused: 422,
 };
 
 export const PROBLEM_TYPE = "application/problem+json";
@@ -51,7 +58,10 @@ export const onError =
     const known = error instanceof MeridianError ? error : fromDatabase(error);
     if (known !== null) {
       if (known.kind === "retryable") log({ code: known.code, err: error }, known.message);
-      return problem(c, STATUS_OF[known.kind], known.code, known.message, { ...known.details });
+      const { retryAfterMs } = known.details;
+      if (typeof retryAfterMs === "number") c.header("Retry-After", String(Math.ceil(retryAfterMs / 1000)));
+      const status = STATUS_OF_CODE[known.code] ?? STATUS_OF[known.kind];
+      return problem(c, status, known.code, known.message, { ...known.details });
     }
     const id = randomUUID();
     log({ id, method: c.req.method, path: c.req.path, err: error }, "unknown error");

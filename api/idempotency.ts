@@ -15,7 +15,7 @@ const WRITE_REST_MS = 500;
 
 /**
  * The same key gets the same answer: the first request is done, its repeats are answered from the table. An answer
- * that says "try again" (5xx) is not kept. A key is bound to one request; another one with it is a conflict.
+ * that says "try again" (429, 5xx) is not kept. A key is bound to one request; another one with it is a conflict.
  */
 export const answerOnce = (db: Db) =>
   createMiddleware<ApiEnv>(async (c, next) => {
@@ -51,7 +51,7 @@ export const answerOnce = (db: Db) =>
         c.set("claim", { key, at: claim.at });
         await next();
         const { status } = c.res;
-        if (status >= 500) return await untilDone(async () => await releaseKey(db, key));
+        if (status >= 500 || status === 429) return await untilDone(async () => await releaseKey(db, key));
         const text = await c.res.clone().text();
         const body: unknown = text === "" ? null : JSON.parse(text);
         return await untilDone(async () => await storeAnswer(db, key, { fingerprint, status, body }));

@@ -96,6 +96,13 @@ export const TASK_DEFAULTS = {
     read.whole(1, 32_767),
     "slots",
   ),
+  cores: option(
+    "What a try is taken to use, for compute-hours and caps of limits; it bounds nothing itself.",
+    OURS,
+    1,
+    read.above0(10_000),
+    "cores",
+  ),
   priorityWeight: option(
     "Higher goes first within a pool.",
     airflow("priority_weight"),

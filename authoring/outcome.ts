@@ -150,6 +150,7 @@ const RETRYABLE_KIND: Readonly<Record<ErrorKind, boolean>> = {
   refused: false,
   not_found: true,
   conflict: true,
+  limited: true,
   retryable: true,
   terminal: false,
 };
@@ -158,6 +159,7 @@ const OUR_NAMES: readonly unknown[] = [
   "Refused",
   "NotFound",
   "Conflict",
+  "Limited",
   "Retryable",
   "Terminal",
 ];

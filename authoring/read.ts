@@ -60,6 +60,13 @@ export function number(least: number, most: number): Reader<number> {
       : { expected: `a number from ${least} to ${most}` };
 }
 
+export function above0(most: number): Reader<number> {
+  return (value) =>
+    typeof value === "number" && value > 0 && value <= most
+      ? { value }
+      : { expected: `a number above 0, up to ${most}` };
+}
+
 export function oneOf<const T extends string>(...words: readonly T[]): Reader<T> {
   return (value) => {
     const hit = words.find((word) => word === value);

@@ -119,6 +119,7 @@ function serialTask(task: DraftTask, priorityWeight: number): SerialTask {
     ...(map !== null && { map }),
     ...(Object.keys(items).length > 0 && { items }),
     ...(options.maxActivePerRun !== null && { concurrency: options.maxActivePerRun }),
+    ...(options.cores !== 1 && { cores: options.cores }),
     ...(options.maxActivePerDag !== null && { maxActivePerDag: options.maxActivePerDag }),
     ...(decides !== null && { decides }),
     ...(wait !== null && { wait }),

@@ -99,6 +99,8 @@ export interface TaskDefaults {
   readonly pool?: string | undefined;
   /** How many of the pool's slots a try holds. Default 1. */
   readonly poolSlots?: number | undefined;
+  /** What a try is taken to use, in cores, above 0 and up to 10,000: for compute-hours and caps, no bound of it. Default 1. */
+  readonly cores?: number | undefined;
   /** Higher goes first within a pool. Default 1. */
   readonly priorityWeight?: number | undefined;
   /** Whose weight counts beside its own: nobody's, that of all tasks before it, or of all after it. Default `"absolute"`. */

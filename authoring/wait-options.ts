@@ -133,6 +133,7 @@ const NO_BODY: Reasons = {
   ...reasons("it holds no slot while it waits", [
     "pool",
     "poolSlots",
+    "cores",
     "priorityWeight",
     "weightRule",
     "maxActivePerRun",

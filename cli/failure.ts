@@ -59,7 +59,7 @@ export function exitCodeOf(error: unknown): number {
   if (error.code === "wait_timeout") return EXIT.unfinished;
   if (UNREACHABLE.has(error.code)) return EXIT.unreachable;
   if (error.kind === "not_found") return EXIT.notFound;
-  if (error.kind === "refused" || error.kind === "conflict") return EXIT.refused;
+  if (error.kind === "refused" || error.kind === "conflict" || error.kind === "limited") return EXIT.refused;
   if (error.kind === "retryable") return EXIT.unreachable;
   // What the API says of an author's text (422) is a refusal; a file looked at here has failed.
   if (error.kind === "definition" && "status" in error) return EXIT.refused;

@@ -4,15 +4,16 @@ import { intervalFor } from "../core/calendar/plan.ts";
 import { CALENDAR_FROM_AT, CALENDAR_UNTIL_AT } from "../core/calendar/zone.ts";
 import { Conflict, NotFound, Refused } from "../core/errors.ts";
 import { runIdOf, workflowIdOf } from "../core/ids.ts";
-import { classNumber, placeByCaller } from "../core/limits-file.ts";
+import { classNumber, placeByCaller, type LimitsFile } from "../core/limits-file.ts";
 import { paramErrorsText } from "../core/params.ts";
 import { didYouMean } from "../core/suggest.ts";
 import type { Pool } from "../db/connection.ts";
 import { dagIds, dagsOf, setPaused, type DagRow } from "../db/dag-rows.ts";
-import { LimitsInForce } from "../db/limits.ts";
 import { createRuns, runState, type CreatedRun, type NewRun } from "../db/runs.ts";
+import { triggerRuns, type TriggerAnswer, type TriggeredRow } from "../db/triggers.ts";
 import type { LoadedVersion } from "../db/versions.ts";
 import { checkParams } from "../platform/params.ts";
+import { boundsOf, checkTasks, limitedBy } from "./bounds.ts";
 import { commandRun } from "./command.ts";
 import { firstOf, newRun, type RunFacts } from "./opening.ts";
 import type { RunStarter, RunToStart } from "./starter.ts";
@@ -46,19 +47,17 @@ export function createClient(deps: ClientDeps): MeridianClient {
     (id) => id,
     rest,
   );
-  const making = new Batcher<NewRun, CreatedRun>(
-    async (runs) => await createRuns(deps.pool, runs),
+  const making = new Batcher<TriggeredRow, TriggerAnswer>(
+    async (runs) => await made(deps.pool, runs),
     MADE,
     (run) => run,
     rest,
   );
-  const limits = new LimitsInForce(deps.pool);
   return {
     async trigger(request) {
       checkDate(request.logicalAt);
       const dag = await existing(deps.pool, dags, request.dagId);
-      const place = await placeFor(limits, dag, request.who);
-      const { row, toStart } = await create(deps, making, dag, { ...request, place });
+      const { row, toStart } = await create(deps, making, dag, request);
       // One that was made before is started by whoever made it, or by the outbox.
       if (toStart === null) return triggered(row, (await runState(deps.pool, row.run)) !== "queued");
       return triggered(row, row.granted && (await started(deps, toStart)));
@@ -74,6 +73,12 @@ export function createClient(deps: ClientDeps): MeridianClient {
       await deps.onDue?.([dagId]);
     },
   };
+}
+
+async function made(pool: Pool, runs: readonly TriggeredRow[]): Promise<readonly TriggerAnswer[]> {
+  if (runs.some(({ rates, most }) => rates !== undefined || most !== undefined))
+    return await triggerRuns(pool, runs);
+  return (await createRuns(pool, runs)).map((row) => ({ ...row, refused: null }));
 }
 
 function checkDate(logicalAt: number | null): void {
@@ -117,17 +122,16 @@ async function existing(pool: Pool, found: Batcher<string, DagRow | null>, dagId
 /** Of a run by hand, where a rule of the limits file is for its caller. */
 type OwnPlace = Pick<NewRun, "tenant" | "class">;
 
-async function placeFor(limits: LimitsInForce, dag: DagRow, caller: string): Promise<OwnPlace> {
-  const file = await limits.file();
+function placeFor(file: LimitsFile | null, dag: DagRow, caller: string): OwnPlace {
   const place = file && placeByCaller(file, { dagId: dag.dag_id, owner: dag.owner, tags: dag.tags, caller });
   return place === null ? {} : { tenant: place.tenant, class: classNumber(place.class) };
 }
 
 async function create(
   deps: ClientDeps,
-  making: Batcher<NewRun, CreatedRun>,
+  making: Batcher<TriggeredRow, TriggerAnswer>,
   dag: DagRow,
-  request: TriggerRequest & { readonly place: OwnPlace },
+  request: TriggerRequest,
 ): Promise<{ row: CreatedRun; toStart: RunToStart | null }> {
   if (!dag.active || dag.version === null) {
     throw new Refused(
@@ -135,8 +139,13 @@ async function create(
       `dag "${dag.dag_id}" is not active: its file is gone or defines it no more; bring it back to the DAG folder first`,
     );
   }
-  const version = await deps.starter.versions.load(dag.version);
+  const { versions } = deps.starter;
+  const limits = (await versions.limits.current())?.file ?? null;
+  const version = await versions.load(dag.version);
   checkConf(dag.dag_id, version.params, request.conf);
+  checkTasks(dag.dag_id, version, limits);
+  const place = placeFor(limits, dag, request.who);
+  const bounds = boundsOf({ ...dag, tenant: place.tenant ?? dag.tenant }, request.who, limits);
   // With a key the moments are tried in the same order each time, so that its run is met before a free one.
   let logicalAt = request.logicalAt ?? moment(dag, request.once?.at ?? deps.clock());
   for (; ; logicalAt = moment(dag, logicalAt + 1)) {
@@ -151,10 +160,9 @@ async function create(
       version: dag.version,
       conf: request.conf,
     };
-    const row = await making.add({
-      ...newRun(facts, request.who, request.once?.key ?? null, firstOf(version)),
-      ...request.place,
-    });
+    const asked = newRun(facts, request.who, request.once?.key ?? null, firstOf(version));
+    const row = await making.add({ ...asked, ...place, ...bounds });
+    if (row.refused !== null) throw limitedBy(row.refused);
     if (row.created) {
       return { row, toStart: deps.starter.toStart(row, { ...facts, run: row.run }, version) };
     }

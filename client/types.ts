@@ -60,7 +60,10 @@ export interface EndedWait extends TaskName, WaitNumber {}
 export interface CheckedWait extends TaskName, WaitNumber {}
 
 export interface MeridianClient {
-  /** Creates and starts a manual run. Throws NotFound, Refused, or Conflict (details.runId) when the logical date has its run. */
+  /**
+   * Creates and starts a manual run. Throws NotFound, Refused, Conflict (details.runId) when the logical date has its run, or
+   * Limited (details.retryAfterMs) when a rate or a bound of the limits file stands against it.
+   */
   trigger(request: TriggerRequest): Promise<TriggeredRun>;
   pause(dagId: string, who: string, reason: string | null): Promise<void>;
   /**

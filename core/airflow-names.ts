@@ -22,6 +22,8 @@ const OPTIONS: Readonly<Record<string, string>> = {
   depends_on: "after",
   dependencies: "after",
   executor_config: "isolation",
+  resources: "cores",
+  cpus: "cores",
   max_active_tis_per_dagrun: "maxActivePerRun",
   max_active_tis_per_dag: "maxActivePerDag",
   task_concurrency: "maxActivePerDag",

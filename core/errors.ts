@@ -2,7 +2,14 @@
  * One small class per *next step*. Match on `code`, never on `instanceof` across the workflow
  * sandbox. A message says what, where, what was expected and what to do.
  */
-export type ErrorKind = "definition" | "refused" | "not_found" | "conflict" | "retryable" | "terminal";
+export type ErrorKind =
+  | "definition"
+  | "refused"
+  | "not_found"
+  | "conflict"
+  | "limited"
+  | "retryable"
+  | "terminal";
 
 export class MeridianError extends Error {
   readonly kind: ErrorKind;
@@ -36,6 +43,7 @@ const NAMES: Record<ErrorKind, string> = {
   refused: "Refused",
   not_found: "NotFound",
   conflict: "Conflict",
+  limited: "Limited",
   retryable: "Retryable",
   terminal: "Terminal",
 };
@@ -67,6 +75,13 @@ export class NotFound extends MeridianError {
 export class Conflict extends MeridianError {
   constructor(code: string, message: string, options?: Options) {
     super("conflict", code, message, options);
+  }
+}
+
+/** A limit stands against it for now: the same again after `details.retryAfterMs`. */
+export class Limited extends MeridianError {
+  constructor(code: string, message: string, retryAfterMs: number, details: Options["details"] = {}) {
+    super("limited", code, message, { details: { ...details, retryAfterMs } });
   }
 }
 

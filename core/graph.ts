@@ -103,6 +103,8 @@ export interface SerialTask {
   readonly concurrency?: number;
   /** So many of its tries at once over all runs; left out: as many as its pool allows. */
   readonly maxActivePerDag?: number;
+  /** What a try is taken to use; left out: 1. */
+  readonly cores?: number;
   /** What it waits for; left out: it is no wait. */
   readonly wait?: SerialWait;
   /** It prepares what its teardowns take away again. */

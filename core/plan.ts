@@ -28,7 +28,11 @@ export type RunTask = Pick<
   | "concurrency"
   | "setup"
   | "teardown"
-> & { readonly wait?: RunWait };
+> & {
+  readonly wait?: RunWait;
+  /** Why its tries fail without their body's being run: its tenant may not use its queue. Left out: they run. */
+  readonly refused?: string;
+};
 
 /** Only what a run needs: it is kept in the run's history. What is at its default there is left out. */
 export function runTaskOf(task: RunTask): RunTask {
@@ -56,6 +60,7 @@ export function runTaskOf(task: RunTask): RunTask {
     ...(task.wait !== undefined && { wait: runWaitOf(task.wait) }),
     ...(task.setup === true && { setup: true }),
     ...(task.teardown !== undefined && { teardown: task.teardown }),
+    ...(task.refused !== undefined && { refused: task.refused }),
   };
 }
 

@@ -5,7 +5,8 @@ export interface AlertKey {
   readonly task_id: string;
   readonly map_index: number;
   readonly try: number;
-  readonly kind: "wait_timeout";
+  /** `queued_too_long`: of a run as a whole, whose task_id is empty. */
+  readonly kind: "wait_timeout" | "queued_too_long";
 }
 
 export interface AlertRow extends AlertKey {

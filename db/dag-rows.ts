@@ -16,6 +16,8 @@ export interface DagRow {
   readonly uncovered: { startAt: string; endAt: string } | null;
   readonly owner: string;
   readonly tags: readonly string[];
+  /** By the limits file; null: none. */
+  readonly tenant: string | null;
 }
 
 /** What the calendar is asked with. */
@@ -30,7 +32,7 @@ export const planInputOf = (dag: DagRow, nowAt: number): Omit<PlanInput, "limit"
 });
 
 const COLUMNS =
-  "dag_id, active, paused, version, timetable, start_at, end_at, catchup, cursor_at, first_seen_at, uncovered, owner, tags";
+  "dag_id, active, paused, version, timetable, start_at, end_at, catchup, cursor_at, first_seen_at, uncovered, owner, tags, tenant";
 
 /** In the order of `ids`; null for what does not exist. */
 export async function dagsOf(db: Db, ids: readonly string[]): Promise<readonly (DagRow | null)[]> {

@@ -56,6 +56,8 @@ export interface FirstRow {
   readonly map_index: number;
   readonly account: string;
   readonly slots: number;
+  /** Left out: 1. */
+  readonly cores?: number;
   readonly priority: number;
 }
 
@@ -260,12 +262,15 @@ export interface VersionRow {
   readonly version: number;
   readonly graph: SerialGraph;
   readonly bundle_hash: string;
+  /** Of its DAG, by the limits in force. */
+  readonly tenant: string | null;
 }
 
 /** Stored versions' graphs and code hashes; those that do not exist are left out. */
 export async function versionRows(db: Db, versions: readonly number[]): Promise<readonly VersionRow[]> {
   const { rows } = await db.query<VersionRow>(
-    "select version, graph, bundle_hash from app.dag_version where version = any ($1)",
+    `select v.version, v.graph, v.bundle_hash, d.tenant
+     from app.dag_version v left join app.dag d on d.dag_id = v.dag_id where v.version = any ($1)`,
     [versions],
   );
   return rows;

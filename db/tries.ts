@@ -39,6 +39,8 @@ export interface NextRow {
   readonly after: readonly string[];
   readonly account: string;
   readonly slots: number;
+  /** Left out: 1. */
+  readonly cores?: number;
   readonly priority: number;
 }
 

@@ -4,10 +4,13 @@ import type { SerialGraph } from "../core/graph.ts";
 import { poolAccount } from "../core/ids.ts";
 import { labelsOf, type TaskLabel } from "../core/map-label.ts";
 import { planOf, runGraphOf, type RunGraph, type RunPlan } from "../core/plan.ts";
+import type { LimitsFile } from "../core/limits-file.ts";
 import { newProgress } from "../core/progress.ts";
+import { withQueues, type QueueRules } from "../core/queue-rules.ts";
 import { step } from "../core/run.ts";
 import type { SerialWait } from "../core/waits.ts";
 import type { Db } from "./connection.ts";
+import { LimitsReader, type LimitsInForce } from "./limits-in-force.ts";
 import { bundleRows, versionRows, type BundleRow, type FirstRow, type VersionRow } from "./runs.ts";
 
 export interface LoadedVersion {
@@ -23,29 +26,46 @@ export interface LoadedVersion {
   readonly labels: ReadonlyMap<string, TaskLabel>;
   /** JSON Schema of what a trigger may pass as `conf`; null: anything. */
   readonly params: SerialGraph["params"];
+  /** What a try of a task is taken to use, by the task's id, where that is not one core. */
+  readonly cores: ReadonlyMap<string, number>;
   /** What a run asks for when it opens. */
   readonly first: readonly FirstRow[];
   /** Small enough to travel with the start of a run's workflow. */
   readonly isSmall: boolean;
 }
 
+/** For the row of a request: what its task is taken to use, where that is not one core. */
+export function coresOf({ cores }: LoadedVersion, taskId: string): { readonly cores?: number } {
+  const asked = cores.get(taskId);
+  return asked === undefined ? {} : { cores: asked };
+}
+
 /** Temporal keeps a start's input in the history; a larger plan comes with the run's first local activity. */
 const SMALL_BYTES = 32 * 1024;
 
-/** Versions a process keeps at hand. They never change, so the oldest may simply be dropped. */
+/** Versions a process keeps at hand. Only the limits file changes what they are, so the oldest may simply be dropped. */
 const KEPT = 2000;
 
 /** Bundles in one answer: each may hold megabytes. */
 const BUNDLES_AT_ONCE = 20;
 
-/** Reads DAG versions and bundles by their never-changing keys, and keeps the versions. */
+const NO_RULES: QueueRules = {};
+
+/**
+ * Reads DAG versions and bundles by their never-changing keys, and keeps the versions: their tasks on the queues that their
+ * tenants may use by the limits in force. A run keeps what it was opened with.
+ */
 export class Versions {
+  readonly limits: LimitsReader;
   readonly #db: Db;
-  readonly #kept = new Map<number, LoadedVersion>();
+  #kept = new Map<number, LoadedVersion>();
+  #rules = NO_RULES;
+  #limits: LimitsInForce | null = null;
   readonly #bundles: Batcher<string, BundleRow | undefined>;
 
-  constructor(db: Db) {
+  constructor(db: Db, limits = new LimitsReader(db)) {
     this.#db = db;
+    this.limits = limits;
     this.#bundles = new Batcher(async (hashes) => {
       const rows = new Map((await bundleRows(db, hashes)).map((row) => [row.hash, row]));
       return hashes.map((hash) => rows.get(hash));
@@ -53,7 +73,7 @@ export class Versions {
   }
 
   async load(version: number): Promise<LoadedVersion> {
-    return this.#kept.get(version) ?? (await this.loadAll([version])).get(version)!;
+    return (await this.loadAll([version])).get(version)!;
   }
 
   /** Null when it is not stored. */
@@ -68,6 +88,7 @@ export class Versions {
 
   /** In one round trip for those not at hand, by `db` inside a transaction. Throws when one is not stored. */
   async loadAll(versions: Iterable<number>, db = this.#db): Promise<ReadonlyMap<number, LoadedVersion>> {
+    this.#go(await this.limits.soon());
     const loaded = new Map<number, LoadedVersion>();
     const missing = new Set<number>();
     for (const version of versions) {
@@ -76,16 +97,26 @@ export class Versions {
       else loaded.set(version, known);
     }
     if (missing.size === 0) return loaded;
+    const [kept, rules] = [this.#kept, this.#rules];
     for (const row of await versionRows(db, [...missing])) {
-      const version = loadedOf(row);
+      const version = loadedOf(row, rules);
       loaded.set(row.version, version);
-      this.#kept.set(row.version, version);
-      if (this.#kept.size > KEPT) this.#kept.delete(this.#kept.keys().next().value!);
+      kept.set(row.version, version);
+      if (kept.size > KEPT) kept.delete(kept.keys().next().value!);
     }
     for (const version of missing) {
       if (!loaded.has(version)) throw new Terminal("no_version", `dag version ${version} is not stored`);
     }
     return loaded;
+  }
+
+  /** By these limits from now on: a DAG may have another tenant by them, too. */
+  #go(limits: LimitsInForce | null): void {
+    if (limits === this.#limits) return;
+    const had = this.#rules;
+    this.#limits = limits;
+    this.#rules = queueRulesOf(limits?.file);
+    if (Object.keys(had).length > 0 || Object.keys(this.#rules).length > 0) this.#kept = new Map();
   }
 
   async bundle(hash: string): Promise<{ code: string; sourceMap: string | null }> {
@@ -95,8 +126,13 @@ export class Versions {
   }
 }
 
-function loadedOf(row: VersionRow): LoadedVersion {
-  const graph = runGraphOf(row.graph);
+const queueRulesOf = (file: LimitsFile | undefined): QueueRules => file?.queues ?? NO_RULES;
+
+function loadedOf(row: VersionRow, rules: QueueRules): LoadedVersion {
+  const cores = new Map(
+    row.graph.tasks.flatMap(({ id, cores: asked }) => (asked === undefined ? [] : [[id, asked]])),
+  );
+  const graph = withQueues(runGraphOf(row.graph), row.tenant, rules);
   const { tasks } = graph;
   const plan = planOf(graph);
   const first: FirstRow[] = [];
@@ -104,7 +140,15 @@ function loadedOf(row: VersionRow): LoadedVersion {
   for (const effect of effects) {
     if (effect.kind !== "request") continue;
     const { id, pool, poolSlots: slots, priorityWeight: priority } = tasks[effect.task]!;
-    first.push({ task_id: id, map_index: effect.index, account: poolAccount(pool), slots, priority });
+    const used = cores.get(id);
+    first.push({
+      task_id: id,
+      map_index: effect.index,
+      account: poolAccount(pool),
+      slots,
+      ...(used !== undefined && { cores: used }),
+      priority,
+    });
   }
   return {
     dagId: row.graph.dagId,
@@ -116,6 +160,7 @@ function loadedOf(row: VersionRow): LoadedVersion {
     labels: labelsOf(row.graph),
     // Absent in graphs from before there were params.
     params: row.graph.params ?? null,
+    cores,
     first,
     // A wait begins by itself, and a map of a constant list may ask for hundreds of instances: such a run asks by itself.
     isSmall:

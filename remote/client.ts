@@ -104,8 +104,9 @@ export interface LiveEvent {
 export type Client<Dags = Readonly<Record<never, never>>> = ReturnType<typeof createClient<Dags>>;
 
 /**
- * A client of the API at `url`. A request that does not get through, or is told to come later (429, 503), is sent
- * again, a change with the same idempotency key. What is refused is thrown as `ApiError`; match on its `code`.
+ * A client of the API at `url`. A request that does not get through, or is told to come later (429 within 5 s, 503), is sent
+ * again, a change with the same idempotency key. What is refused is thrown as `ApiError`; match on its `code`. Of kind
+ * `limited` (429) it says in `retryAfterMs` when the same may be asked again.
  *
  * @example
  * import * as dags from "./dags/sales.ts";

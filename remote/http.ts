@@ -62,6 +62,8 @@ const TIMEOUT_MS = 30_000;
 const FIRST_REST_MS = 200;
 /** A server that asks for more patience gets no more than this at a time. */
 const LONGEST_REST_MS = 30_000;
+/** A limit that stands for longer than this is told at once, and not waited for. */
+const LONGEST_LIMIT_MS = 5_000;
 const AGAIN: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
 /** The way to one API. */
@@ -91,12 +93,19 @@ export class Http {
     for (let attempt = 1; ; attempt++) {
       const answer = await this.#attempt(path, request, key);
       if ("data" in answer) return answer.data as T;
-      const { error, restMs } = answer;
+      const { error } = answer;
+      const restMs = error.retryAfterMs;
       // A repeat can meet its own first attempt, which is being done still.
       const again =
         error.status === 0 || AGAIN.has(error.status) || (attempt > 1 && error.code === "in_progress");
-      if (!again || attempt >= attempts) throw error;
-      await rest(restMs ?? FIRST_REST_MS * 2 ** (attempt - 1) * (0.5 + Math.random()), request.signal);
+      const isLimited = error.status === 429 && restMs !== null && restMs > LONGEST_LIMIT_MS;
+      if (!again || isLimited || attempt >= attempts) throw error;
+      await rest(
+        restMs === null
+          ? FIRST_REST_MS * 2 ** (attempt - 1) * (0.5 + Math.random())
+          : Math.min(restMs, LONGEST_REST_MS),
+        request.signal,
+      );
     }
   }
 
@@ -110,14 +119,14 @@ export class Http {
       throw this.#away(cause);
     }
     if (response.ok) return response;
-    throw errorOf(this.url, response.status, await response.text().catch(() => ""));
+    throw errorOf(this.url, response.status, await response.text().catch(() => ""), restAsked(response));
   }
 
   async #attempt(
     path: string,
     request: Request,
     key: string | undefined,
-  ): Promise<{ data: unknown } | { error: ApiError; restMs: number | null }> {
+  ): Promise<{ data: unknown } | { error: ApiError }> {
     const { signal } = request;
     signal?.throwIfAborted();
     const late = AbortSignal.timeout(this.#options.timeoutMs ?? TIMEOUT_MS);
@@ -136,10 +145,10 @@ export class Http {
         if (name !== null && etag !== null) this.#keep(name, { etag, data: read.data });
         return read;
       }
-      return { error: errorOf(this.url, response.status, text), restMs: restAsked(response) };
+      return { error: errorOf(this.url, response.status, text, restAsked(response)) };
     } catch (cause) {
       signal?.throwIfAborted();
-      return { error: this.#away(cause), restMs: null };
+      return { error: this.#away(cause) };
     }
   }
 
@@ -196,7 +205,7 @@ const reason = (cause: unknown): string => {
 
 function restAsked(response: Response): number | null {
   const seconds = Number(response.headers.get("retry-after") ?? Number.NaN);
-  return Number.isFinite(seconds) ? Math.min(seconds * 1000, LONGEST_REST_MS) : null;
+  return Number.isFinite(seconds) ? seconds * 1000 : null;
 }
 
 /** Waits; ends with the signal's reason when it comes first. */

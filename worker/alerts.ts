@@ -61,6 +61,7 @@ function textOf({
   owner,
 }: AlertRow) {
   const task = map_index < 0 ? task_id : `${task_id}[${map_index}]`;
+  const what = task === "" ? "" : `task ${task} of `;
   return {
     kind,
     dag,
@@ -69,7 +70,7 @@ function textOf({
     try: number,
     owner,
     at: at.toISOString(),
-    message: `task ${task} of run ${run} of dag ${dag}: ${message}`,
+    message: `${what}run ${run} of dag ${dag}: ${message}`,
   };
 }
 

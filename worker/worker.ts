@@ -33,6 +33,7 @@ import { createDueRuns } from "../schedules/create-runs.ts";
 import { sendAlerts } from "./alerts.ts";
 import { workflowBundle } from "./bundle.ts";
 import { startPresence } from "./presence.ts";
+import { createQueueWatch } from "./queued-runs.ts";
 import { createReconciler } from "./reconciler.ts";
 import { workerTuning } from "./tuning.ts";
 
@@ -62,10 +63,12 @@ const ADMISSION_MS = 1_000;
 const WAITS_MS = 500;
 const WAITS_AT_ONCE = 1_000;
 const ALERTS_MS = 1_000;
-/** So late at the most a tenant's quota is seen to be used up. */
 /** As fine as the series of pools is (`app.sample_pools`). */
 const SAMPLE_MS = 10_000;
+/** So late at the most a tenant's quota is seen to be used up. */
 const SPENT_MS = 5_000;
+/** So late at the most a run that waits for its place has waited too long. */
+const QUEUED_MS = 5_000;
 /** Where a worker that was told nothing takes the API to be. */
 const USUAL_API_URL = "http://127.0.0.1:8080";
 
@@ -180,10 +183,11 @@ export async function startWorker(deps: WorkerDeps, life: Life): Promise<Started
   const reconcile = createReconciler({ pool, temporal, log, quietMs: config.reconcileMs });
   const reconciler = new Loop("reconciler", config.reconcileMs, log, async () => void (await reconcile()));
   const partitions = new Loop("partitions", 3_600_000, log, async () => await ensurePartitions(pool));
+  const queueWatch = new Loop("queued runs", QUEUED_MS, log, createQueueWatch(pool, versions));
   life.onEnd("worker loops", async () => {
     pokes.end();
     await Promise.all(
-      [admission, waking, poking, alerting, sampling, spending, reconciler, partitions].map(
+      [admission, waking, poking, alerting, sampling, spending, queueWatch, reconciler, partitions].map(
         async (loop) => await loop.end(),
       ),
     );
@@ -215,6 +219,7 @@ export async function startWorker(deps: WorkerDeps, life: Life): Promise<Started
   spending.start();
   reconciler.start();
   partitions.start();
+  queueWatch.start();
 
   life.onEnd("worker", async () => {
     // Pollers stop taking work; bodies get the drain time, then are handed back as `requeued`.

@@ -18,7 +18,7 @@ export type Given = Pick<RunTaskInput, "inputs" | "waitBy" | "resumed" | "afterL
 /** What is the same for all tries of a task. */
 export interface TryTask extends Pick<
   RunTaskInput,
-  "taskId" | "maxTries" | "asked" | "executionTimeoutMs" | "isolation"
+  "taskId" | "maxTries" | "asked" | "executionTimeoutMs" | "isolation" | "refused"
 > {
   readonly queue: string;
   /** What it does is not stopped with the run. */
@@ -33,6 +33,7 @@ export function tryTaskOf(plan: RunPlan, position: number): TryTask {
     ...askedOf(plan, position),
     executionTimeoutMs: task.executionTimeoutMs,
     isolation: task.isolation,
+    ...(task.refused !== undefined && { refused: task.refused }),
     queue: task.queue,
     isTeardown: task.teardown !== undefined,
   };
@@ -44,7 +45,7 @@ export const tryKey = ({ task, index, try: number }: AtTry): string => `${task} 
 /** A try as an activity: the same from a run and from a part of it. */
 export function runTry(
   info: RunInfo,
-  { taskId, maxTries, asked, executionTimeoutMs, isolation, queue }: TryTask,
+  { taskId, maxTries, asked, executionTimeoutMs, isolation, refused, queue }: TryTask,
   { index, try: number }: { readonly index: number; readonly try: number },
   given: Given,
 ): Promise<TaskResult> {
@@ -69,6 +70,7 @@ export function runTry(
       ...(asked !== undefined && { asked }),
       executionTimeoutMs,
       isolation,
+      ...(refused !== undefined && { refused }),
     },
   ]);
 }

@@ -228,6 +228,7 @@ export class Turns {
     return {
       run: this.run,
       decisions,
+      ...(requests.length > 0 && { version: this.#info.version }),
       requests: requests.slice(0, ROWS),
       ...(waits.length > 0 && { waits: { info: this.#info, tries: waits.slice(0, ROWS) } }),
     };

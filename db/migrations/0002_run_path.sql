@@ -408,7 +408,7 @@ begin
   if jsonb_array_length(p_next) > 0 then
     with ready as (
       select distinct on (n.run, n.task_id) n.*
-      from jsonb_to_recordset(p_next) as n(run bigint, task_id text, after text[], account text, slots integer, priority integer)
+      from jsonb_to_recordset(p_next) as n(run bigint, task_id text, after text[], account text, slots integer, cores real, priority integer)
       where cardinality(n.after) = (
         select count(*) from app.cell c
         where c.run = n.run and c.task_id = any (n.after) and c.map_index = -1 and c.state = 'success')
@@ -420,7 +420,8 @@ begin
       returning c.run, c.task_id
     )
     select coalesce(jsonb_agg(jsonb_build_object('run', r.run, 'task_id', r.task_id, 'map_index', -1, 'try', 1,
-                                                 'account', r.account, 'slots', r.slots, 'priority', r.priority, 'after', r.after)), '[]')
+                                                 'account', r.account, 'slots', r.slots, 'cores', r.cores, 'priority', r.priority,
+                                                 'after', r.after)), '[]')
     into v_requests
     from ready r join asked a using (run, task_id);
     if jsonb_array_length(v_requests) > 0 then

@@ -4,7 +4,7 @@ create table app.alert (
   task_id    text not null,
   map_index  integer not null default -1,
   try        integer not null,
-  kind       text not null,                        -- wait_timeout
+  kind       text not null,                        -- wait_timeout; queued_too_long, of a run as a whole: its task_id is empty
   message    text not null,
   at         timestamptz not null default app.now(),
   next_at    timestamptz not null default app.now(),

@@ -29,6 +29,8 @@ export interface RequestRow {
   readonly wait?: number;
   readonly account: string;
   readonly slots: number;
+  /** Left out: 1. */
+  readonly cores?: number;
   readonly priority: number;
 }
 

@@ -1,4 +1,5 @@
 import { RUNS_QUEUE, whyNotBegun, type QueueWorkers } from "../../core/not-begun.ts";
+import { queueFor, type QueueRules } from "../../core/queue-rules.ts";
 import type { Db } from "../connection.ts";
 
 /**
@@ -36,15 +37,22 @@ export async function withReasons<
 
 const keyOf = ({ run, task_id }: Try): string => `${run} ${task_id}`;
 
+/** Where the limits in force put them. */
 async function queuesOf(db: Db, tries: readonly Try[]): Promise<Map<string, string>> {
-  const { rows } = await db.query<Try & { queue: string }>(
-    `select r.run, g.task->>'id' as task_id, g.task->>'queue' as queue
-     from app.dag_run r join app.dag_version v on v.version = r.version
+  const { rows } = await db.query<Try & { queue: string; tenant: string | null; rules: QueueRules | null }>(
+    `select r.run, g.task->>'id' as task_id, g.task->>'queue' as queue, d.tenant,
+            (select l.spec->'queues' from app.limits l order by l.id desc limit 1) as rules
+     from app.dag_run r join app.dag_version v on v.version = r.version left join app.dag d on d.dag_id = r.dag_id
      cross join lateral jsonb_array_elements(v.graph->'tasks') as g(task)
      where r.run = any ($1::bigint[]) and g.task->>'id' = any ($2::text[])`,
     [[...new Set(tries.map((row) => row.run))], [...new Set(tries.map((row) => row.task_id))]],
   );
-  return new Map(rows.map((row) => [keyOf(row), row.queue]));
+  return new Map(
+    rows.map((row) => {
+      const answer = queueFor({ id: row.task_id, queue: row.queue }, row.tenant, row.rules ?? {});
+      return [keyOf(row), "queue" in answer ? answer.queue : RUNS_QUEUE];
+    }),
+  );
 }
 
 async function workersByQueue(db: Db): Promise<Map<string, QueueWorkers>> {

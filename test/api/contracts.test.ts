@@ -27,7 +27,15 @@ type AsTold<Row> = { [K in keyof Row as Camel<K>]: Left<Row[K]> };
 
 /** Fields that are told otherwise than they are kept: left out there, null here. */
 type ToldOfRun = "maxActiveTasks" | "runTimeoutMs" | "maxFailedRuns";
-type Told = "retryRules" | "decides" | "concurrency" | "setup" | "teardown" | "wait" | "maxActivePerDag";
+type Told =
+  | "retryRules"
+  | "decides"
+  | "concurrency"
+  | "setup"
+  | "teardown"
+  | "wait"
+  | "maxActivePerDag"
+  | "cores";
 
 const same = <A, B>(answer: Same<Plain<A>, Plain<B>>): void => expect(answer).toBe(true);
 
@@ -46,6 +54,7 @@ test("types: contracts say what rows and graphs say", () => {
       decides: NonNullable<SerialTask["decides"]> | null;
       concurrency: number | null;
       maxActivePerDag: number | null;
+      cores: number;
       setup: boolean;
       teardown: string[] | null;
     }

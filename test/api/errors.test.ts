@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import {
   Conflict,
   DefinitionError,
+  Limited,
   NotFound,
   Refused,
   Retryable,
@@ -21,13 +22,16 @@ const KINDS: [MeridianError, number][] = [
   [new Refused("bad", "not so"), 400],
   [new NotFound("bad", "nothing here"), 404],
   [new Conflict("bad", "is there", { details: { runId: "r" } }), 409],
+  [new Limited("bad", "too often", 4_001, { triggers: 3 }), 429],
   [new Retryable("bad", "later"), 503],
   [new Terminal("bad", "never"), 500],
 ];
 
 test.each(KINDS)("%s is %i with code, detail and details", async (error, status) => {
   const response = await post(failing(error), "/dags/sales/pause", {});
-  expect(response.headers.get("Retry-After")).toBe(status === 503 ? "1" : null);
+  expect(response.headers.get("Retry-After")).toBe(
+    ({ 429: "5", 503: "1" } as Record<number, string>)[status] ?? null,
+  );
   const problem = await problemOf(response, status);
   expect(problem).toMatchObject({
     code: "bad",
@@ -35,6 +39,11 @@ test.each(KINDS)("%s is %i with code, detail and details", async (error, status)
     details: error.details,
     type: "about:blank",
   });
+});
+
+test.each(["over_cap", "queue_refused"])("B15 B17: %s is 422", async (code) => {
+  const response = await post(failing(new Refused(code, "40 cores asked, cap 16")), "/dags/sales/runs", {});
+  expect(await problemOf(response, 422)).toMatchObject({ code, detail: "40 cores asked, cap 16" });
 });
 
 test("an unknown error leaves an id, and its text and stack stay in the log", async () => {

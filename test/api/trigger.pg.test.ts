@@ -3,10 +3,11 @@ import { RunDetail, RunList, TriggeredRun } from "../../api/contracts.ts";
 import { createClient } from "../../client/client.ts";
 import { RunStarter, type StarterDeps } from "../../client/starter.ts";
 import type { MeridianClient } from "../../client/types.ts";
-import { Retryable } from "../../core/errors.ts";
+import { Limited, Retryable } from "../../core/errors.ts";
 import { parseRunId } from "../../core/ids.ts";
 import { insertDag } from "./rows.ts";
 import { fakeClient, get, post, problemOf, testApp, type TestApp } from "./support.ts";
+import { applyLimits, limitsFile } from "../support/limits.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
 let database: TestDatabase;
@@ -92,6 +93,32 @@ test("K71: with the real ledger, 20 at once make one row and start one workflow"
   expect((await get(real, "/dags/ledger/runs", RunList)).runs).toHaveLength(1);
 });
 
+test("B15: 20 at once with a rate of 6: six runs, fourteen 429 with Retry-After and the numbers; keys of the six cost nothing", async () => {
+  const { pool } = database;
+  const { client } = await realClient("limited");
+  const rates = [{ per: "dag", match: "limit*", triggers: 6, withinMs: 120_000 }] as const;
+  await applyLimits(pool, limitsFile({ rates }));
+  const real = testApp({ db: pool, client });
+  const ask = async (n: number) =>
+    await post(real, "/dags/limited/runs", {}, { "Idempotency-Key": `rate-${n}` });
+  const answers = await Promise.all(Array.from({ length: 20 }, async (_, n) => await ask(n)));
+  expect(answers.filter((a) => a.status === 201)).toHaveLength(6);
+  for (const answer of answers.filter((a) => a.status !== 201)) {
+    const problem = await problemOf(answer, 429);
+    const { retryAfterMs } = problem.details as { retryAfterMs: number };
+    expect(Number(answer.headers.get("Retry-After"))).toBe(Math.ceil(retryAfterMs / 1000));
+    expect(problem).toMatchObject({
+      code: "rate_limited",
+      detail: expect.stringMatching(/^dag "limited" may have 6 triggers in 2 min, and had them: again in /),
+      details: { per: "dag", name: "limited", triggers: 6, withinMs: 120_000 },
+    });
+  }
+  const made = answers.findIndex((a) => a.status === 201);
+  expect((await ask(made)).headers.get("Idempotency-Replayed")).toBe("true");
+  expect((await get(real, "/dags/limited/runs", RunList)).runs).toHaveLength(6);
+  await pool.query("truncate app.limits");
+});
+
 describe("Idempotency-Key", () => {
   test("the same key gets the same answer, and the run is made once", async () => {
     const first = await keyed("k1");
@@ -142,6 +169,18 @@ describe("Idempotency-Key", () => {
     expect((await keyed("k5")).status).toBe(503);
     fail = false;
     expect((await keyed("k5")).status).toBe(201);
+  });
+
+  test("B15: nor is one that says a limit stands against it: the repeat may be made", async () => {
+    const { client } = fake;
+    let full = true;
+    const trigger: typeof client.trigger = (request) =>
+      full ? Promise.reject(new Limited("rate_limited", "later", 4_200)) : client.trigger(request);
+    app = testApp({ db: database.pool, client: { ...client, trigger } });
+    const answer = await keyed("k6");
+    expect([answer.status, answer.headers.get("Retry-After")]).toEqual([429, "5"]);
+    full = false;
+    expect((await keyed("k6")).status).toBe(201);
   });
 
   test("what was done is answered though its keeping failed, and is kept later", async () => {

@@ -225,6 +225,12 @@ describe("A1: errors at definition name DAG and task and what to do", () => {
       ['expected one of "shared", "own"'],
     ],
     [
+      "no cores",
+      () => looseTask("load", { cores: 0 }, nothing),
+      "bad_option",
+      ['option "cores" is 0; expected a number above 0, up to 10000'],
+    ],
+    [
       "a bad pool name",
       () => looseTask("load", { pool: "a/b" }, nothing),
       "bad_option",

@@ -23,6 +23,7 @@ const UNITS: Readonly<Record<string, string>> = {
   maxRetryDelay: "milliseconds",
   executionTimeout: "milliseconds",
   poolSlots: "slots",
+  cores: "cores",
   maxActiveRuns: "runs",
   runTimeout: "milliseconds",
   runRetries: "times",

@@ -4,6 +4,19 @@ import { dag, task } from "../../authoring/index.ts";
 type Rule = "absolute" | "upstream" | "downstream";
 
 /** a → b → d, a → c → d, and e alone, weighing 1, 2, 4, 8 and 16. */
+test("B12 B17: cores may be a fraction, come from defaults, and are left out at their default", () => {
+  const { graph } = dag("used", { schedule: null, defaults: { cores: 0.25 } }, () => {
+    task("small", () => {});
+    task("one", { cores: 1 }, () => {});
+    task("large", { cores: 10_000 }, () => {});
+  });
+  expect(graph.tasks.map(({ id, ...options }) => [id, "cores" in options ? options.cores : null])).toEqual([
+    ["small", 0.25],
+    ["one", null],
+    ["large", 10_000],
+  ]);
+});
+
 function weightsBy(weightRule: Rule): Record<string, number> {
   const { graph } = dag("weighed", { schedule: null, defaults: { weightRule } }, () => {
     const a = task("a", { priorityWeight: 1 }, () => {});

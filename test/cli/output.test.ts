@@ -116,6 +116,7 @@ describe("F6: exit codes say what to do next", () => {
     ["refused", new Refused("bad_id", "x"), 4],
     ["in conflict", new Conflict("run_exists", "x"), 4],
     ["params that do not fit", new ApiError(422, "definition", "bad_params", "x"), 4],
+    ["over a rate", new ApiError(429, "limited", "rate_limited", "x"), 4],
     ["not allowed", new ApiError(403, "refused", "foreign_host", "x"), 4],
     ["nobody there", new ApiError(0, "retryable", "api_away", "x"), 5],
     ["another server there", new ApiError(404, "not_found", "not_the_api", "x"), 5],

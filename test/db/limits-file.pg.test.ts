@@ -4,7 +4,7 @@ import { isUnchanged, planLimits } from "../../core/limits-diff.ts";
 import { NO_LIMITS, type LimitsFile, type LimitsRule } from "../../core/limits-file.ts";
 import { applyLimits, countOf } from "../../db/apply-limits.ts";
 import { readLimitsNow } from "../../db/limits-now.ts";
-import { LimitsInForce, readLimits } from "../../db/limits.ts";
+import { readLimits } from "../../db/limits.ts";
 import { advance } from "../../db/pools/advance.ts";
 import { deletePool, setPool } from "../../db/pools/change.ts";
 import { admissionPass } from "../../db/pools/pass.ts";
@@ -276,27 +276,6 @@ describe("B12: a limits file is applied", () => {
       }),
       { seed: 12, numRuns: 60 },
     );
-  });
-
-  it("the limits in force are looked at again after two seconds, and read again when they are others", async () => {
-    let at = 0;
-    let queries = 0;
-    const db = {
-      query: async (...given: [string, unknown[]]) => {
-        queries += 1;
-        return await book.db.pool.query(...given);
-      },
-    } as unknown as typeof book.db.pool;
-    const limits = new LimitsInForce(db, () => at);
-    expect(await limits.file()).toBeNull();
-    await apply(SALES);
-    expect(await Promise.all([limits.file(), limits.file()])).toEqual([null, null]);
-    at = 2_000;
-    const files = await Promise.all([limits.file(), limits.file(), limits.file()]);
-    expect(files.map((file) => file?.tenants["lab"]?.slots)).toEqual([2, 2, 2]);
-    at = 4_000;
-    expect(await limits.file()).toBe(files[0]);
-    expect(queries).toBe(3);
   });
 });
 

@@ -212,6 +212,22 @@ describe("F5: the typed client", () => {
     }
   });
 
+  test("B15: a limit of more than 5 s is told at once, with when to ask again; a shorter one is waited for", async () => {
+    const long = answering(problem(429, "rate_limited", { "retry-after": "40" }));
+    const error = await caught(createClient({ url, fetch: long.fetcher }).trigger("sales"));
+    expect(error).toMatchObject({ status: 429, kind: "limited", code: "rate_limited", retryAfterMs: 40_000 });
+    expect(long.asked).toHaveLength(1);
+    const short = answering(
+      problem(429, "rate_limited", { "retry-after": "0.01" }),
+      new Response(JSON.stringify({ dagId: "sales", runId: "r" }), { status: 201 }),
+    );
+    expect(await createClient({ url, fetch: short.fetcher }).trigger("sales")).toMatchObject({ runId: "r" });
+    const silent = answering(problem(400, "bad_request"));
+    expect(
+      (await caught(createClient({ url, fetch: silent.fetcher }).trigger("sales"))).retryAfterMs,
+    ).toBeNull();
+  });
+
   test("a signal ends a call, also while it rests", async () => {
     const { asked, fetcher } = answering(problem(503, "database_away", { "retry-after": "30" }));
     const client = createClient({ url, fetch: fetcher });

@@ -66,6 +66,7 @@ export function TaskFacts({
       <dd>
         <Link to={{ page: "pools" }}>{task.pool}</Link>, {task.poolSlots}{" "}
         {task.poolSlots === 1 ? "slot" : "slots"}, priority {task.priorityWeight}
+        {task.cores !== 1 && `, taken to use ${task.cores} ${task.cores > 1 ? "cores" : "core"}`}
         {task.maxActivePerDag !== null && `, at most ${task.maxActivePerDag} at once over all runs`}
       </dd>
       <dt>Queue</dt>
