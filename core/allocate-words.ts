@@ -44,6 +44,10 @@ export function fullInWords(key: string, used: number, slots: number, needs: num
 export const behindInWords = (key: string, awaited: number, free: number, slots: number): string =>
   `waits behind one that needs ${awaited}: ${accountInWords(key)} has ${free} of ${slots} free`;
 
+/** It stands behind those that are looked at. */
+export const behindOthersInWords = (key: string, others: number): string =>
+  `waits behind more than ${others} others for ${accountInWords(key)}`;
+
 /** A place is set aside for one ahead that waits for another account. */
 export const keptInWords = (key: string, other: string): string =>
   `waits behind one that waits for ${accountInWords(other)}: it keeps a place among ${accountInWords(key)}`;

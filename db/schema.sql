@@ -220,7 +220,7 @@ create table app.lease (
   constraint lease_pkey PRIMARY KEY (run, task_id, map_index, try),
   constraint lease_slots_check CHECK ((slots >= 0))
 ) with (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0);
-CREATE INDEX lease_limits_used ON app.lease USING btree (limits) WHERE ((granted_at IS NOT NULL) AND (limits <> '{}'::text[]));
+CREATE INDEX lease_limits_used ON app.lease USING btree (limits) INCLUDE (slots) WHERE ((granted_at IS NOT NULL) AND (limits <> '{}'::text[]));
 CREATE INDEX lease_unexplained ON app.lease USING btree (account) WHERE ((granted_at IS NULL) AND (NOT held) AND (reason IS NULL));
 CREATE INDEX lease_untold ON app.lease USING btree (tell_after) WHERE ((granted_at IS NOT NULL) AND (NOT known));
 CREATE INDEX lease_used ON app.lease USING btree (account) INCLUDE (slots) WHERE (granted_at IS NOT NULL);
@@ -456,7 +456,8 @@ begin
   from (
     select q.account,
            acc.slots is not null
-             and not exists (select from app.lease w where w.account = q.account and w.granted_at is null and not w.held)
+             -- By the index: as a join it would read all that waits.
+             and (select 1 from app.lease w where w.account = q.account and w.granted_at is null and not w.held limit 1) is null
              and acc.slots >= q.slots
                + coalesce((select sum(l.slots) from app.lease l where l.account = q.account and l.granted_at is not null), 0) as room
     from (
@@ -472,11 +473,12 @@ begin
     join app.dag_run d on d.run = (r.request ->> 'run')::bigint;
     if at_once then
       select bool_and(coalesce(acc.exhausted_until <= app.now(), true)
-        and acc.slots >= q.places + app.limit_used(q.key) + app.limit_kept(q.key)) into at_once
+        and acc.slots >= q.places + coalesce(u.used, 0) + app.limit_kept(q.key)) into at_once
       from (
         select k.key, sum(case when k.key like 'task%' then 1 else r.slots end) as places
         from jsonb_to_recordset(v_requests) as r(limits text[], slots integer) cross join unnest(r.limits) as k(key) group by k.key
-      ) q join app.account acc on acc.key = q.key;
+      ) q join app.account acc on acc.key = q.key
+      left join app.limits_used(v_limits) u on u.key = q.key;
     end if;
   end if;
 
@@ -1063,15 +1065,6 @@ AS $function$
   select coalesce(sum(case when p_key like 'task%' then 1 else slots end), 0)::integer from lane where p_key = any (limits)
 $function$;
 
-CREATE OR REPLACE FUNCTION app.limit_used(p_key text)
- RETURNS integer
- LANGUAGE sql
- STABLE
-AS $function$
-  select coalesce(sum(case when p_key like 'task%' then 1 else l.slots end), 0)::integer
-  from app.lease l where l.granted_at is not null and l.limits <> '{}' and p_key = any (l.limits)
-$function$;
-
 CREATE OR REPLACE FUNCTION app.limits_of(p_run app.dag_run, p_task text, p_account text)
  RETURNS text[]
  LANGUAGE sql
@@ -1085,6 +1078,19 @@ AS $function$
     select 'cohort:' || t.cohort from app.account t
     where t.key = 'tenant:' || p_run.tenant and t.cohort is not null
   ) k
+$function$;
+
+CREATE OR REPLACE FUNCTION app.limits_used(p_keys text[])
+ RETURNS TABLE(key text, used integer)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select k.key, sum(case when k.key like 'task%' then l.tries else l.slots end)::integer
+  from (
+    select limits, count(*) as tries, sum(slots) as slots from app.lease
+    where granted_at is not null and limits <> '{}' and limits && p_keys group by limits
+  ) l cross join unnest(l.limits) as k(key)
+  where k.key = any (p_keys) group by k.key
 $function$;
 
 CREATE OR REPLACE FUNCTION app.lock_accounts(p_class integer, p_accounts text[])
@@ -1253,7 +1259,7 @@ declare
 begin
   granted := 0;
   rest := false;
-  perform pg_advisory_xact_lock(72, 2);
+  perform app.share_allocator();
   with recursive waiting as (
     (select account from app.lease where granted_at is null and not held order by account limit 1)
     union all
@@ -1262,6 +1268,13 @@ begin
   )
   select array_agg(w.account) into v_accounts from waiting w where w.account is not null;
   if v_accounts is null then return; end if;
+  -- PostgreSQL keeps some thousands of locks at once: with more accounts a pass decides.
+  if cardinality(v_accounts) > 1000 then
+    rest := true;
+    return;
+  end if;
+  perform app.lock_accounts(73, array(select a from unnest(v_accounts) as a where a like 'runs:%'));
+  perform app.lock_accounts(74, array(select a from unnest(v_accounts) as a where a not like 'runs:%'));
   select g.granted, g.undecided into granted, rest
   from app.grant_free(array(select a from unnest(v_accounts) as a where a like 'runs:%'), interval '0') g;
   -- A run's own call usually takes its grants within this time; then the outbox tells it.

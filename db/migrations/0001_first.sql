@@ -208,7 +208,7 @@ create table app.lease (
 create index lease_waiting on app.lease (account, limits, class, priority desc, seq) where granted_at is null and not held;
 create index lease_unexplained on app.lease (account) where granted_at is null and not held and reason is null;
 create index lease_used on app.lease (account) include (slots) where granted_at is not null;
-create index lease_limits_used on app.lease (limits) where granted_at is not null and limits <> '{}';
+create index lease_limits_used on app.lease (limits) include (slots) where granted_at is not null and limits <> '{}';
 create index lease_untold on app.lease (tell_after) where granted_at is not null and not known;
 create function app.keep_reason() returns trigger language plpgsql as $$
 begin

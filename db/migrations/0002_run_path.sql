@@ -148,7 +148,7 @@ declare
 begin
   granted := 0;
   rest := false;
-  perform pg_advisory_xact_lock(72, 2);
+  perform app.share_allocator();
   with recursive waiting as (
     (select account from app.lease where granted_at is null and not held order by account limit 1)
     union all
@@ -157,6 +157,13 @@ begin
   )
   select array_agg(w.account) into v_accounts from waiting w where w.account is not null;
   if v_accounts is null then return; end if;
+  -- PostgreSQL keeps some thousands of locks at once: with more accounts a pass decides.
+  if cardinality(v_accounts) > 1000 then
+    rest := true;
+    return;
+  end if;
+  perform app.lock_accounts(73, array(select a from unnest(v_accounts) as a where a like 'runs:%'));
+  perform app.lock_accounts(74, array(select a from unnest(v_accounts) as a where a not like 'runs:%'));
   select g.granted, g.undecided into granted, rest
   from app.grant_free(array(select a from unnest(v_accounts) as a where a like 'runs:%'), interval '0') g;
   -- A run's own call usually takes its grants within this time; then the outbox tells it.
@@ -182,9 +189,13 @@ create function app.limits_of(p_run app.dag_run, p_task text, p_account text) re
   ) k
 $$;
 -- What is taken of a limit: one place for each try of a DAG's or a task's, else slots.
-create function app.limit_used(p_key text) returns integer language sql stable as $$
-  select coalesce(sum(case when p_key like 'task%' then 1 else l.slots end), 0)::integer
-  from app.lease l where l.granted_at is not null and l.limits <> '{}' and p_key = any (l.limits)
+create function app.limits_used(p_keys text[]) returns table (key text, used integer) language sql stable as $$
+  select k.key, sum(case when k.key like 'task%' then l.tries else l.slots end)::integer
+  from (
+    select limits, count(*) as tries, sum(slots) as slots from app.lease
+    where granted_at is not null and limits <> '{}' and limits && p_keys group by limits
+  ) l cross join unnest(l.limits) as k(key)
+  where k.key = any (p_keys) group by k.key
 $$;
 -- What a pass would set aside of a limit for those that wait for pools: the next one of each set of accounts that draws on it.
 create function app.limit_kept(p_key text) returns integer language sql stable as $$
@@ -285,7 +296,8 @@ begin
   from (
     select q.account,
            acc.slots is not null
-             and not exists (select from app.lease w where w.account = q.account and w.granted_at is null and not w.held)
+             -- By the index: as a join it would read all that waits.
+             and (select 1 from app.lease w where w.account = q.account and w.granted_at is null and not w.held limit 1) is null
              and acc.slots >= q.slots
                + coalesce((select sum(l.slots) from app.lease l where l.account = q.account and l.granted_at is not null), 0) as room
     from (
@@ -301,11 +313,12 @@ begin
     join app.dag_run d on d.run = (r.request ->> 'run')::bigint;
     if at_once then
       select bool_and(coalesce(acc.exhausted_until <= app.now(), true)
-        and acc.slots >= q.places + app.limit_used(q.key) + app.limit_kept(q.key)) into at_once
+        and acc.slots >= q.places + coalesce(u.used, 0) + app.limit_kept(q.key)) into at_once
       from (
         select k.key, sum(case when k.key like 'task%' then 1 else r.slots end) as places
         from jsonb_to_recordset(v_requests) as r(limits text[], slots integer) cross join unnest(r.limits) as k(key) group by k.key
-      ) q join app.account acc on acc.key = q.key;
+      ) q join app.account acc on acc.key = q.key
+      left join app.limits_used(v_limits) u on u.key = q.key;
     end if;
   end if;
 

@@ -5,7 +5,7 @@ import type { Holder } from "../../core/reclaim.ts";
 import type { Db } from "../connection.ts";
 
 /** Of each lane so many are looked at, beside those that may be granted; who stands behind waits for them. */
-export const HEADS = 32;
+export const HEADS = 8;
 /** Grants of a lane in one pass. */
 const MOST_GRANTS = 1_000;
 
@@ -60,7 +60,10 @@ export async function readLanes(
     // A tenant may borrow: its cohort says how much.
     const bounds = [account, ...limits.filter((key) => !key.startsWith("tenant:"))];
     const least = Math.min(...bounds.map((key) => free.get(key)!));
-    return HEADS + Math.max(0, Math.min(least, MOST_GRANTS));
+    // What is its own, it takes back of others.
+    const own = limits.find((key) => key.startsWith("tenant:"));
+    const most = own === undefined ? least : Math.max(least, free.get(own)!);
+    return HEADS + Math.max(0, Math.min(most, MOST_GRANTS));
   });
   const heads = await readHeads(db, keys, wanted);
   return keys.map(({ account, limits, class: own }, index) => ({
@@ -132,12 +135,7 @@ export async function readLimits(db: Db, keys: readonly string[]): Promise<Accou
             case when a.exhausted_until > app.now() then a.core_hours end as exhausted,
             case when k.key like 'tenant:%' then app.recent_use(substr(k.key, 8), $2) else 0 end as recent
      from unnest($1::text[]) as k(key) left join app.account a on a.key = k.key
-     left join (
-       select x.key, sum(case when x.key like 'task%' then l.tries else l.slots end) as used from (
-         select limits, count(*) as tries, sum(slots) as slots from app.lease
-         where granted_at is not null and limits <> '{}' group by limits
-       ) l cross join unnest(l.limits) as x(key) group by x.key
-     ) u on u.key = k.key
+     left join app.limits_used($1) u on u.key = k.key
      where a.key is not null or k.key not like 'adhoc:%'`,
     [keys, USE_HALF_LIFE_MS],
   );

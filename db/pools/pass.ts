@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { allocate, type AccountView, type Allocation } from "../../core/allocate.ts";
-import { givesBackInWords } from "../../core/allocate-words.ts";
+import { behindOthersInWords, givesBackInWords } from "../../core/allocate-words.ts";
 import { chooseHolders } from "../../core/reclaim.ts";
 import { transaction, type Db } from "../connection.ts";
 import {
@@ -101,8 +101,9 @@ async function explain(db: Db, reasons: ReadonlyMap<string, string>): Promise<vo
 /** Requests behind the heads: they wait for those ahead. */
 async function explainRest(db: Db, accounts: readonly string[]): Promise<void> {
   await db.query(
-    `update app.lease set reason = 'waits behind more than ${HEADS} others', reason_since = app.now()
-     where account = any ($1) and granted_at is null and not held and reason is null`,
-    [accounts],
+    `update app.lease l set reason = k.reason, reason_since = app.now()
+     from unnest($1::text[], $2::text[]) as k(account, reason)
+     where l.account = k.account and l.granted_at is null and not l.held and l.reason is null`,
+    [accounts, accounts.map((account) => behindOthersInWords(account, HEADS))],
   );
 }

@@ -85,7 +85,7 @@ describe("A7 B11: limits of a dag and of a task over all runs", () => {
     await admissionPass(book.db.pool);
     expect(await book.used("p")).toBe(50);
     expect((await book.tasks("granted")).filter((id) => id === "held")).toHaveLength(1);
-    expect(await book.reasonOf("other0059")).toBe('pool "p" is full: 50 of 50 in use, needs 1');
+    expect(await book.reasonOf("other0050")).toBe('pool "p" is full: 50 of 50 in use, needs 1');
   });
 
   it("a limit that comes, shrinks or goes counts what is under way and what waits already", async () => {
