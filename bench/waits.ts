@@ -3,30 +3,23 @@
  * over Temporal's dev server and PostgreSQL: what they cost while they wait, and how soon all of them end. Linux only; it
  * ends by itself, and removes what it made.
  */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { Client, Connection } from "@temporalio/client";
 import type pg from "pg";
-import { migrate } from "../db/migrate.ts";
-import { freePort } from "../platform/embedded/ports.ts";
-import { createPool } from "../platform/pg.ts";
 import { cpuMs } from "./cpu.ts";
 import { writeDocument } from "./document.ts";
 import { defaultOut } from "./options.ts";
 import { writeExtra } from "./results.ts";
-import { NAMESPACE, startServers } from "./servers.ts";
 import { undoAtEnd } from "./undo.ts";
+import { startWhole, trigger, until } from "./whole.ts";
 
 const isSmoke = process.argv.includes("--smoke");
 const WAITS = isSmoke ? 100 : 3_000;
 const EVERY = isSmoke ? "2s" : "1m";
 /** Two checks of each. */
 const REST_MS = isSmoke ? 4_000 : 120_000;
-const LONGEST_MS = 300_000;
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 const HOME = join(ROOT, `.meridian/bench-waits-${process.pid}`);
@@ -69,48 +62,19 @@ try {
 }
 
 async function measure(): Promise<void> {
-  const folder = join(HOME, "dags");
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, "waits.ts"), DAGS);
-  const servers = await startServers("dev");
-  undo.add(() => servers.stop());
-  await servers.createDatabases(["waits"]);
-  const databaseUrl = servers.databaseUrl("waits");
-  const pool = createPool({ url: databaseUrl, max: 4, applicationName: "bench" }, () => {});
-  undo.add(() => pool.end());
-  await migrate(pool);
-  const connection = await Connection.connect({ address: servers.temporalAddress });
-  undo.add(() => connection.close());
-  const temporal = new Client({ connection, namespace: NAMESPACE });
-  const port = await freePort();
-  const product = spawn(process.execPath, ["cli/meridian.mjs", "start"], {
-    cwd: ROOT,
-    env: {
-      ...process.env,
-      MERIDIAN_HOME: HOME,
-      MERIDIAN_DAGS: folder,
-      MERIDIAN_PORT: String(port),
-      DATABASE_URL: databaseUrl,
-      TEMPORAL_ADDRESS: servers.temporalAddress,
-    },
-    stdio: ["ignore", "ignore", "inherit"],
+  const { url, pool, temporal, pid, servers } = await startWhole(undo, {
+    home: HOME,
+    server: "dev",
+    dags: { "waits.ts": DAGS },
+    count: 2,
   });
-  const ended = once(product, "exit");
-  undo.add(async () => {
-    if (product.exitCode === null && product.signalCode === null) product.kill("SIGTERM");
-    await ended;
-  });
-  const url = `http://127.0.0.1:${port}/api/v1`;
-  await until(
-    async () => ((await (await fetch(`${url}/dags?limit=1`)).json()) as { total: number }).total === 2,
-  );
-  const parts = [[product.pid!], ...servers.pids.map((pid) => [pid])];
+  const parts = [[pid], ...servers.pids.map((pid) => [pid])];
 
   for (const dagId of ["many_sensors", "many_events"]) {
     const what = dagId === "many_sensors" ? `${WAITS} sensors` : `${WAITS} events`;
     const began = performance.now();
     const { runId } = await trigger(url, dagId);
-    await until(async () => (await count(pool, "c.state = 'deferred'", dagId)) === WAITS);
+    await until(undo, async () => (await count(pool, "c.state = 'deferred'", dagId)) === WAITS);
     report(`${what}: trigger → all wait`, (performance.now() - began) / 1000, "s");
     const handle = temporal.workflow.getHandle(`run.${dagId}.${runId}`);
     const events = async (): Promise<number> => Number((await handle.describe()).historyLength ?? 0);
@@ -130,20 +94,10 @@ async function measure(): Promise<void> {
     const ending = performance.now();
     if (dagId === "many_sensors") writeFileSync(THERE, "");
     else await endAll(pool);
-    await until(async () => (await count(pool, "c.state = 'success'", dagId)) === WAITS);
+    await until(undo, async () => (await count(pool, "c.state = 'success'", dagId)) === WAITS);
     report(`${what}: all there → all ended`, (performance.now() - ending) / 1000, "s");
     report(`${what}: events of history at the end`, await events(), "events");
   }
-}
-
-async function trigger(url: string, dagId: string): Promise<{ runId: string }> {
-  const answer = await fetch(`${url}/dags/${dagId}/runs`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: "{}",
-  });
-  if (!answer.ok) throw new Error(`bench: trigger answered ${answer.status}: ${await answer.text()}`);
-  return (await answer.json()) as { runId: string };
 }
 
 async function count(pool: pg.Pool, where: string, dagId: string): Promise<number> {
@@ -169,12 +123,4 @@ async function endAll(pool: pg.Pool): Promise<void> {
     `select count(*) from app.wait w cross join lateral app.end_event(w.run, w.task_id, w.map_index, null, null, '{"ok":true}', 'bench', null) e
      where w.kind = 'event' and w.ended_at is null`,
   );
-}
-
-async function until(check: () => Promise<boolean>): Promise<void> {
-  for (const end = performance.now() + LONGEST_MS; performance.now() < end; await sleep(50)) {
-    if (undo.interrupted) throw new Error("bench: interrupted");
-    if (await check().catch(() => false)) return;
-  }
-  throw new Error(`bench: nothing within ${LONGEST_MS / 1000} s`);
 }

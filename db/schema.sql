@@ -1728,7 +1728,7 @@ AS $function$
 $function$;
 
 CREATE OR REPLACE FUNCTION app.trigger_runs(p jsonb)
- RETURNS TABLE(dag_id text, run_id text, run bigint, created boolean, own boolean, granted boolean, grants jsonb, undecided boolean, refused jsonb)
+ RETURNS TABLE(dag_id text, run_id text, run bigint, created boolean, own boolean, granted boolean, grants jsonb, undecided boolean, standing jsonb, refused jsonb)
  LANGUAGE plpgsql
 AS $function$
 declare
@@ -1841,7 +1841,7 @@ begin
 
   return query
   with made as materialized (
-    select * from app.create_runs(v_pass) with ordinality as m(dag_id, run_id, run, created, own, granted, grants, undecided, n)
+    select * from app.create_runs(v_pass) with ordinality as m(dag_id, run_id, run, created, own, granted, grants, undecided, standing, n)
   ), hits as (
     insert into app.trigger_hit (key, at)
     select distinct on (m.run, t ->> 'key') t ->> 'key', v_now
@@ -1849,7 +1849,7 @@ begin
     where m.created
   )
   select coalesce(m.dag_id, p -> (a.n::integer - 1) ->> 'dag_id'), coalesce(m.run_id, p -> (a.n::integer - 1) ->> 'run_id'), m.run,
-         coalesce(m.created, false), coalesce(m.own, false), coalesce(m.granted, false), m.grants, coalesce(m.undecided, false), a.refused
+         coalesce(m.created, false), coalesce(m.own, false), coalesce(m.granted, false), m.grants, coalesce(m.undecided, false), m.standing, a.refused
   from unnest(v_at, v_refused) with ordinality as a(at, refused, n) left join made m on m.n = a.at
   order by a.n;
 end $function$;
