@@ -150,7 +150,8 @@ class Pass {
   }
 
   queueOf(lane: Lane): Queue {
-    const drawn = lane.accounts.map((key) => this.#books.get(key)!);
+    // A limit that is no more bounds nothing.
+    const drawn = lane.accounts.flatMap((key) => this.#books.get(key) ?? []);
     const dial = lane.accounts[0]!.startsWith("pool:") ? this.#books.get(DIAL) : undefined;
     return {
       drawn: dial === undefined ? drawn : [...drawn, dial],

@@ -1,4 +1,4 @@
-import type { LimitsFile } from "../core/limits-file.ts";
+import { NO_LIMITS, type LimitsFile } from "../core/limits-file.ts";
 import type { Db } from "./connection.ts";
 
 export interface LimitsInForce {
@@ -53,5 +53,7 @@ async function limitsInForce(db: Db): Promise<LimitsInForce | null> {
   const { rows } = await db.query<LimitsInForce>(
     "select id, spec as file from app.limits order by id desc limit 1",
   );
-  return rows[0] ?? null;
+  const [row] = rows;
+  // One that was applied before there were such parts has none of them.
+  return row === undefined ? null : { id: row.id, file: { ...NO_LIMITS, ...row.file } };
 }

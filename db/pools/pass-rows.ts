@@ -59,10 +59,10 @@ export async function readLanes(
   const wanted = keys.map(({ account, limits }) => {
     // A tenant may borrow: its cohort says how much.
     const bounds = [account, ...limits.filter((key) => !key.startsWith("tenant:"))];
-    const least = Math.min(...bounds.map((key) => free.get(key)!));
+    const least = Math.min(...bounds.map((key) => free.get(key) ?? MOST_GRANTS));
     // What is its own, it takes back of others.
     const own = limits.find((key) => key.startsWith("tenant:"));
-    const most = own === undefined ? least : Math.max(least, free.get(own)!);
+    const most = own === undefined ? least : Math.max(least, free.get(own) ?? 0);
     return HEADS + Math.max(0, Math.min(most, MOST_GRANTS));
   });
   const heads = await readHeads(db, keys, wanted);

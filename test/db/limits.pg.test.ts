@@ -110,6 +110,23 @@ describe("A7 B11: limits of a dag and of a task over all runs", () => {
     expect(rows).toEqual([]);
   });
 
+  it("regression: a limit that is no more, though what waits names it, bounds nothing and stops no pass", async () => {
+    await book.setPool("p", 3);
+    await book.limit({ tasks: 1 });
+    const run = await book.newRun();
+    await advance(
+      book.db.pool,
+      [run],
+      [],
+      names("t", 3).map((id) => ask(run, id, "p")),
+    );
+    await book.db.pool.query(
+      "update app.lease set limits = '{adhoc:p,cohort:gone,task:d:gone,tenant:gone}' where task_id <> ''",
+    );
+    await admissionPass(book.db.pool);
+    expect(await book.tasks("waiting")).toEqual([]);
+  });
+
   it("a limit of a dag whose id begins like another's is left alone when that one's go", async () => {
     const { pool } = book.db;
     await pool.query(
