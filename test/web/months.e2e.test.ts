@@ -121,7 +121,8 @@ describe.skipIf(whyNoBrowser() !== null)("grid over months", () => {
     let asked = 0;
     let askedAt = Date.now();
     desk.page.on("request", (request) => {
-      if (!request.url().includes("/grid")) return;
+      // Older columns are read whenever the left edge is in sight, by whatever redraw shows it.
+      if (!request.url().includes("/grid") || request.url().includes("before=")) return;
       asked += 1;
       askedAt = Date.now();
     });
