@@ -56,7 +56,9 @@ export const exhaustedInWords = (key: string, coreHours: number): string =>
   `${accountInWords(key)} has used up its ${coreHours} core-hours of today; it goes on at 00:00 UTC`;
 
 export const takingBackInWords = (key: string, cohort: string, slots: number): string =>
-  `${accountInWords(key)} takes back what it lent to others of ${accountInWords(cohort)}: ${slots} to come`;
+  cohort.startsWith("adhoc:")
+    ? `scheduled work takes back its floor of ${accountInWords(key)}: ${slots} to come`
+    : `${accountInWords(key)} takes back what it lent to others of ${accountInWords(cohort)}: ${slots} to come`;
 
 /** To the owner of a try that is asked to give its slots back. */
 export const givesBackInWords = (owner: string): string =>

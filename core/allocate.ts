@@ -10,7 +10,6 @@ import {
   fullInWords,
   keptInWords,
   neverInWords,
-  takingBackInWords,
 } from "./allocate-words.ts";
 import { groupBy } from "./group-by.ts";
 import { MIN_SHARE, type ClassNumber, type Dial } from "./limits.ts";
@@ -65,6 +64,8 @@ export interface Reclaim {
   /** Only tries in this pool help; null: any. */
   readonly pool: string | null;
   readonly slots: number;
+  /** The requests that wait for it. */
+  readonly ids: readonly string[];
 }
 
 export interface Allocation {
@@ -140,7 +141,10 @@ class Pass {
   readonly #dial: Dial | null;
   readonly #granted: string[] = [];
   readonly #reasons = new Map<string, string>();
+  /** By owner and pool. */
   readonly #reclaims = new Map<string, Reclaim>();
+  /** Slots that each owner takes back, over all pools. */
+  readonly #reclaimed = new Map<string, number>();
   /** Queues by pool, of those that are not through. */
   #open: Queue[] = [];
 
@@ -162,11 +166,13 @@ class Pass {
   }
 
   serve(queue: Queue): void {
+    this.#skipNever(queue);
     while (queue.at < queue.heads.length) this.#next(queue);
   }
 
   serveAll(queues: readonly Queue[]): void {
-    this.#open = queues.filter(({ heads }) => heads.length > 0);
+    for (const queue of queues) this.#skipNever(queue);
+    this.#open = queues.filter(({ heads, at }) => at < heads.length);
     while (this.#open.length > 0) {
       let best = this.#open[0]!;
       let rank = this.#rank(best);
@@ -209,21 +215,25 @@ class Pass {
     return [isOwed ? 0 : 1, isOwn ? 0 : 1, -own, share, -head.priority, head.seq];
   }
 
+  /** What can never fit is told so, and its queue goes by the next: neither rank nor debt is made of it (K45). */
+  #skipNever(queue: Queue): void {
+    const { drawn, heads } = queue;
+    for (; queue.at < heads.length; queue.at++) {
+      const head = heads[queue.at]!;
+      const needs = (book: Book): number => needsOf(book, drawn[0]!, head);
+      const never = drawn.find((book) => book.slots === null || needs(book) > mostOf(book));
+      if (never === undefined) return;
+      this.#reasons.set(head.id, neverInWords(never.key, never.slots, needs(never)));
+    }
+  }
+
   /** Grants the queue's next, or tells it, and all behind it, why they wait. */
   #next(queue: Queue): void {
     const { drawn, heads } = queue;
     const pool = drawn[0]!;
-    for (let isPassedOver = false; queue.at < heads.length; queue.at++) {
+    for (; queue.at < heads.length; queue.at++, this.#skipNever(queue)) {
       const head = heads[queue.at]!;
       const needs = (book: Book): number => needsOf(book, pool, head);
-      const never = drawn.find((book) => book.slots === null || needs(book) > mostOf(book));
-      if (never !== undefined) {
-        this.#reasons.set(head.id, neverInWords(never.key, never.slots, needs(never)));
-        isPassedOver = true;
-        continue;
-      }
-      // Another queue may be next.
-      if (isPassedOver) return;
       if (pool.key.startsWith("pool:") && isBelow(this.#dial, queue.class, head)) {
         this.#reasons.set(head.id, belowDialInWords(this.#dial!));
         continue;
@@ -234,6 +244,7 @@ class Pass {
         for (const book of drawn) book.used += needs(book);
         this.#owe(pool, queue, head.slots);
         queue.at++;
+        this.#skipNever(queue);
         return;
       }
       this.#wait(drawn, lacking, head, needs);
@@ -247,7 +258,8 @@ class Pass {
     needs: (book: Book) => number,
   ): void {
     const pool = drawn[0]!;
-    this.#reasons.set(head.id, this.#reclaim(drawn, lacking, head) ?? this.#lackInWords(lacking[0]!, needs));
+    this.#reasons.set(head.id, this.#lackInWords(lacking[0]!, needs));
+    this.#reclaim(drawn, lacking, head);
     const full = lacking.filter((book) => book.awaited === null);
     for (const book of full) if (book !== pool) book.awaited = needs(book);
     if (lacking.length > 1 || full[0] !== pool) return;
@@ -275,36 +287,25 @@ class Pass {
   }
 
   /** A tenant within its own slots takes back what it lent; scheduled work what runs by hand hold of its floor. */
-  #reclaim(drawn: readonly Book[], lacking: readonly Book[], head: WaitingRequest): string | null {
+  #reclaim(drawn: readonly Book[], lacking: readonly Book[], head: WaitingRequest): void {
     const pool = drawn[0]!;
-    const poolOf = lacking.includes(pool) ? pool.key : null;
     const owner = drawn.find((book) => book.tenant !== undefined);
     const cohort = drawn.find((book) => book.key === owner?.tenant!.cohort);
-    if (
-      owner !== undefined &&
-      cohort !== undefined &&
-      lacking.every((book) => book === pool || book === cohort) &&
-      owner.used - owner.kept + (this.#reclaims.get(owner.key)?.slots ?? 0) + head.slots <= owner.slots!
-    ) {
-      const total = this.#take(owner.key, { owner: owner.key, from: cohort.key, pool: poolOf }, head.slots);
-      return takingBackInWords(owner.key, cohort.key, total);
+    if (owner !== undefined && cohort !== undefined) {
+      const taken = owner.used - owner.kept + (this.#reclaimed.get(owner.key) ?? 0);
+      if (lacking.every((book) => book === pool || book === cohort) && taken + head.slots <= owner.slots!)
+        return this.#take(owner.key, cohort.key, lacking.includes(pool) ? pool.key : null, head);
     }
     const adhoc = this.#books.get(`adhoc:${pool.key.slice("pool:".length)}`);
-    if (
-      adhoc !== undefined &&
-      !drawn.includes(adhoc) &&
-      lacking.length === 1 &&
-      lacking[0] === pool &&
-      adhoc.used > adhoc.slots!
-    )
-      this.#take(adhoc.key, { owner: pool.key, from: adhoc.key, pool: pool.key }, head.slots);
-    return null;
+    if (adhoc === undefined || drawn.includes(adhoc) || adhoc.used <= adhoc.slots!) return;
+    if (lacking.length === 1 && lacking[0] === pool) this.#take(pool.key, adhoc.key, pool.key, head);
   }
 
-  #take(key: string, from: Omit<Reclaim, "slots">, slots: number): number {
-    const total = (this.#reclaims.get(key)?.slots ?? 0) + slots;
-    this.#reclaims.set(key, { ...from, slots: total });
-    return total;
+  #take(owner: string, from: string, pool: string | null, { id, slots }: WaitingRequest): void {
+    const key = `${owner} ${pool ?? ""}`;
+    const { slots: before, ids } = this.#reclaims.get(key) ?? { slots: 0, ids: [] };
+    this.#reclaims.set(key, { owner, from, pool, slots: before + slots, ids: [...ids, id] });
+    this.#reclaimed.set(owner, (this.#reclaimed.get(owner) ?? 0) + slots);
   }
 
   #lackInWords(book: Book, needs: (book: Book) => number): string {

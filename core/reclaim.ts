@@ -19,68 +19,69 @@ export interface Holder {
 const byLeastLoss = (a: Holder, b: Holder): number =>
   a.class - b.class || a.priority - b.priority || b.grantedAt - a.grantedAt;
 
+export interface Chosen {
+  /** Ids of holders to ask, with the owner each is asked for. */
+  readonly asked: ReadonlyMap<string, string>;
+  /** Those for whom something comes back: what is asked for now, or was before. */
+  readonly helped: ReadonlySet<Reclaim>;
+}
+
 /**
  * Whose tries give back, so that each owner gets what it waits for: of a cohort only what its tenants hold beyond their
  * own slots, the one furthest over its share first; of runs by hand only what they hold beyond their part of the pool.
- * What was asked before and is still to come counts. Answers ids of holders, with the owner each is asked for.
+ * What was asked before and is still to come counts, once.
  */
 export function chooseHolders(
   reclaims: readonly Reclaim[],
   accounts: readonly AccountView[],
   holders: readonly Holder[],
-): ReadonlyMap<string, string> {
+): Chosen {
   const views = new Map(accounts.map((view) => [view.key, view]));
   /** What each account holds beyond its own, when all that was asked for has come back. */
-  const over = new Map(
-    accounts.map(({ key, slots, used }) => [key, used - (slots ?? 0)] as [string, number]),
-  );
-  const borrowerOf = (holder: Holder, from: string): string | undefined =>
-    from.startsWith("adhoc:")
-      ? holder.limits.find((key) => key === from)
-      : holder.limits.find((key) => views.get(key)?.tenant?.cohort === from);
-  for (const holder of holders)
-    if (holder.isPreempted)
-      for (const key of holder.limits) over.set(key, (over.get(key) ?? 0) - holder.slots);
+  const over = new Map(accounts.map(({ key, slots, used }): [string, number] => [key, used - (slots ?? 0)]));
+  const goes = (holder: Holder): void => {
+    for (const key of holder.limits) over.set(key, (over.get(key) ?? 0) - holder.slots);
+  };
+  for (const holder of holders) if (holder.isPreempted) goes(holder);
+  /** The account whose slots it would give back; null: of it nothing helps. */
+  const giverOf = (holder: Holder, { owner, from, pool }: Reclaim): string | null => {
+    if (pool !== null && holder.pool !== pool) return null;
+    const giver = holder.limits.find((key) =>
+      from.startsWith("adhoc:") ? key === from : views.get(key)?.tenant?.cohort === from,
+    );
+    return giver === undefined || giver === owner ? null : giver;
+  };
 
-  const chosen = new Map<string, string>();
-  const spare = holders.filter(({ isPreempted }) => !isPreempted).sort(byLeastLoss);
-  for (const { owner, from, pool, slots } of reclaims) {
-    let wanted = slots - comingBack(holders, chosen, owner, (holder) => borrowerOf(holder, from), pool);
+  const asked = new Map<string, string>();
+  const helped = new Set<Reclaim>();
+  const coming = new Set(holders.filter(({ isPreempted }) => isPreempted));
+  const spare = new Set(holders.filter(({ isPreempted }) => !isPreempted).sort(byLeastLoss));
+  for (const reclaim of reclaims) {
+    let wanted = reclaim.slots;
+    for (const holder of coming) {
+      if (wanted <= 0) break;
+      if (giverOf(holder, reclaim) === null) continue;
+      coming.delete(holder);
+      helped.add(reclaim);
+      wanted -= holder.slots;
+    }
     while (wanted > 0) {
-      const candidates = spare.flatMap((holder) => {
-        const borrower = borrowerOf(holder, from);
-        if (borrower === undefined || borrower === owner || chosen.has(holder.id)) return [];
-        if (pool !== null && holder.pool !== pool) return [];
-        return over.get(borrower)! >= holder.slots ? [{ holder, borrower }] : [];
-      });
-      if (candidates.length === 0) break;
       const share = (key: string): number => over.get(key)! / Math.max(views.get(key)!.slots ?? 1, 1);
-      const next = candidates.reduce((best, one) =>
-        share(one.borrower) > share(best.borrower) ? one : best,
-      );
-      chosen.set(next.holder.id, owner);
-      for (const key of next.holder.limits) over.set(key, (over.get(key) ?? 0) - next.holder.slots);
+      let next: { readonly holder: Holder; readonly giver: string } | null = null;
+      for (const holder of spare) {
+        const giver = giverOf(holder, reclaim);
+        if (giver === null || over.get(giver)! < holder.slots) continue;
+        if (next === null || share(giver) > share(next.giver)) next = { holder, giver };
+      }
+      if (next === null) break;
+      spare.delete(next.holder);
+      asked.set(next.holder.id, reclaim.owner);
+      helped.add(reclaim);
+      goes(next.holder);
       wanted -= next.holder.slots;
     }
   }
-  return chosen;
-}
-
-/** Slots that others were asked for before and that will help the owner, too. */
-function comingBack(
-  holders: readonly Holder[],
-  chosen: ReadonlyMap<string, string>,
-  owner: string,
-  borrowerOf: (holder: Holder) => string | undefined,
-  pool: string | null,
-): number {
-  return holders
-    .filter((holder) => holder.isPreempted && !chosen.has(holder.id))
-    .filter((holder) => {
-      const borrower = borrowerOf(holder);
-      return borrower !== undefined && borrower !== owner && (pool === null || holder.pool === pool);
-    })
-    .reduce((sum, { slots }) => sum + slots, 0);
+  return { asked, helped };
 }
 
 /** Whose tries are to give back under a dial: what is below it, and of the rest what is more than it lets run at once. */

@@ -494,7 +494,8 @@ begin
         priority integer, after text[]))
     with ordinality as r(run, task_id, map_index, try, wait, account, slots, limits, cores, priority, after, n)
   join app.cell c on c.run = r.run and c.task_id = r.task_id and c.map_index = r.map_index
-  join app.dag_run d on d.run = r.run
+  -- Nor for a run that is over.
+  join app.dag_run d on d.run = r.run and d.state in ('queued', 'running')
   -- Nor for one that waits, by now or once more.
   where c.try = r.try and c.phase between 0 and 1
   order by r.n
@@ -935,13 +936,16 @@ begin
       where w.account = a.key and w.limits = '{}' and w.class = 1 and w.granted_at is null and not w.held and w.slots <= a.slots
       order by w.priority desc, w.seq limit greatest(a.free, 0) + 1
     ) l
+  ), picked as (
+    -- One that is locked is being deleted: who does that looks for whom its slots are.
+    select l.run, l.task_id, l.map_index, l.try from app.lease l join waiting w using (run, task_id, map_index, try)
+    where l.granted_at is null and w.upto <= w.free for update of l skip locked
   )
   update app.lease as l
   set granted_at = app.now(), reason = null, reason_since = null,
       tell_after = app.now() + p_tell_after
-  from waiting w
-  where l.run = w.run and l.task_id = w.task_id and l.map_index = w.map_index and l.try = w.try
-    and l.granted_at is null and w.upto <= w.free;
+  from picked w
+  where l.run = w.run and l.task_id = w.task_id and l.map_index = w.map_index and l.try = w.try and l.granted_at is null;
   get diagnostics granted = row_count;
 
   select exists (select from app.lease l
@@ -1030,12 +1034,17 @@ CREATE OR REPLACE FUNCTION app.keep_spent()
  RETURNS trigger
  LANGUAGE plpgsql
 AS $function$
+declare
+  v_midnight timestamptz := date_trunc('day', app.now() at time zone 'UTC') at time zone 'UTC';
 begin
-  insert into app.spent (tenant, core_ms)
-  select substr(k.key, 8), sum(g.cores * extract(epoch from app.now() - g.granted_at) * 1000)
+  insert into app.spent (tenant, at, core_ms)
+  select substr(k.key, 8), d.at, sum(g.cores * extract(epoch from d.until - d.since) * 1000)
   from gone g cross join unnest(g.limits) as k(key)
-  where g.limits <> '{}' and g.granted_at is not null and k.key like 'tenant:%'
-  group by k.key;
+  cross join lateral (values
+    (app.now(), greatest(g.granted_at, v_midnight), app.now()),
+    (v_midnight - interval '1 millisecond', g.granted_at, v_midnight)) as d(at, since, until)
+  where g.limits <> '{}' and g.granted_at is not null and k.key like 'tenant:%' and d.since < d.until
+  group by k.key, d.at;
   return null;
 end $function$;
 
@@ -1350,6 +1359,10 @@ begin
     where c.run = l.run and c.task_id = l.task_id and c.map_index = l.map_index and c.try = l.try
       and l.label is not null and c.label is distinct from l.label;
   end if;
+
+  -- It has ended before it was asked to: should it go on after a wait, nobody wants its slot back any more.
+  delete from app.stop s using jsonb_to_recordset(p_ended) as e(run bigint, task_id text, map_index integer, try integer)
+  where s.give_back is not null and s.run = e.run and s.task_id = e.task_id and s.map_index = e.map_index and s.try = e.try;
 
   with freed as (
     delete from app.lease as l

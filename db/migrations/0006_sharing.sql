@@ -23,14 +23,19 @@ begin
   return v_asked;
 end $$;
 
--- What a tenant's try used, however it ended.
+-- What a tenant's try used, however it ended; what it used before midnight is of the day before.
 create function app.keep_spent() returns trigger language plpgsql as $$
+declare
+  v_midnight timestamptz := date_trunc('day', app.now() at time zone 'UTC') at time zone 'UTC';
 begin
-  insert into app.spent (tenant, core_ms)
-  select substr(k.key, 8), sum(g.cores * extract(epoch from app.now() - g.granted_at) * 1000)
+  insert into app.spent (tenant, at, core_ms)
+  select substr(k.key, 8), d.at, sum(g.cores * extract(epoch from d.until - d.since) * 1000)
   from gone g cross join unnest(g.limits) as k(key)
-  where g.limits <> '{}' and g.granted_at is not null and k.key like 'tenant:%'
-  group by k.key;
+  cross join lateral (values
+    (app.now(), greatest(g.granted_at, v_midnight), app.now()),
+    (v_midnight - interval '1 millisecond', g.granted_at, v_midnight)) as d(at, since, until)
+  where g.limits <> '{}' and g.granted_at is not null and k.key like 'tenant:%' and d.since < d.until
+  group by k.key, d.at;
   return null;
 end $$;
 create trigger keep_spent after delete on app.lease referencing old table as gone for each statement execute function app.keep_spent();

@@ -48,6 +48,8 @@ export async function undoDial(pool: pg.Pool, who: string): Promise<DialSet | nu
   });
 }
 
+const ROUNDS = 3;
+
 async function turn(
   db: Db,
   { tries, belowClass, belowPriority, who, reason }: DialSetting,
@@ -60,10 +62,12 @@ async function turn(
   );
   const now = preempting ? await readDialNow(db) : null;
   let preempted = 0;
-  if (now !== null) {
+  // A lease whose row is written meanwhile, for another reason, is met the next time.
+  for (let round = 0; now !== null && round < ROUNDS; round++) {
     const why = dialGivesBackInWords(now.dial);
     const chosen = chooseBelow(now.dial, await readHolders(db, null));
-    preempted = await preempt(
+    if (chosen.length === 0) break;
+    preempted += await preempt(
       db,
       chosen.map((id) => ({ id, why })),
     );

@@ -65,7 +65,14 @@ export async function readLanes(
     const most = own === undefined ? least : Math.max(least, free.get(own) ?? 0);
     return HEADS + Math.max(0, Math.min(most, MOST_GRANTS));
   });
-  const heads = await readHeads(db, keys, wanted);
+  const views = new Map(accounts.map((view) => [view.key, view]));
+  const largest = keys.map(({ account, limits }) =>
+    Math.min(
+      LARGEST,
+      ...[account, ...limits.filter((key) => !key.startsWith("task"))].map((key) => mostOf(views.get(key))),
+    ),
+  );
+  const heads = await readHeads(db, keys, wanted, largest);
   return keys.map(({ account, limits, class: own }, index) => ({
     accounts: [account, ...limits],
     class: own,
@@ -73,18 +80,37 @@ export async function readLanes(
   }));
 }
 
+/** What PostgreSQL's integer holds. */
+const LARGEST = 2 ** 31 - 1;
+
+/** The most slots that one request may ever have of it; none of a pool that does not exist. */
+function mostOf(view: AccountView | undefined): number {
+  if (view === undefined) return LARGEST;
+  if (view.tenant !== undefined && view.tenant.cohort !== null) return view.tenant.most ?? LARGEST;
+  return view.slots ?? -1;
+}
+
+/** What can never fit does not stand in the way of what can (K45): it is read apart, to be told so. */
 async function readHeads(
   db: Db,
   lanes: readonly LaneKey[],
   wanted: readonly number[],
+  largest: readonly number[],
 ): Promise<Map<number, HeadRow[]>> {
   const { rows } = await db.query<HeadRow>(
     `select k.n::integer as lane, l.ctid::text as id, l.slots, l.priority, l.seq::double precision as seq, l.reason
-     from unnest($1::text[], $2::text[], $3::smallint[], $4::integer[]) with ordinality as k(account, limits, class, wanted, n)
+     from unnest($1::text[], $2::text[], $3::smallint[], $4::integer[], $5::integer[])
+       with ordinality as k(account, limits, class, wanted, largest, n)
      cross join lateral (
-       select w.ctid, w.slots, w.priority, w.seq, w.reason from app.lease w
-       where w.account = k.account and w.limits = k.limits::text[] and w.class = k.class and w.granted_at is null and not w.held
-       order by w.priority desc, w.seq limit k.wanted
+       (select w.ctid, w.slots, w.priority, w.seq, w.reason from app.lease w
+        where w.account = k.account and w.limits = k.limits::text[] and w.class = k.class and w.granted_at is null and not w.held
+          and w.slots <= k.largest
+        order by w.priority desc, w.seq limit k.wanted)
+       union all
+       (select w.ctid, w.slots, w.priority, w.seq, w.reason from app.lease w
+        where w.account = k.account and w.limits = k.limits::text[] and w.class = k.class and w.granted_at is null and not w.held
+          and w.slots > k.largest
+        order by w.priority desc, w.seq limit ${HEADS})
      ) l
      order by k.n, l.priority desc, l.seq`,
     [
@@ -93,6 +119,7 @@ async function readHeads(
       lanes.map(({ limits }) => `{${limits.map((key) => `"${key}"`).join()}}`),
       lanes.map((lane) => lane.class),
       wanted,
+      largest,
     ],
   );
   return groupBy(rows, (row) => row.lane);

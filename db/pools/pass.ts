@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { allocate, type AccountView, type Allocation } from "../../core/allocate.ts";
-import { behindOthersInWords, givesBackInWords } from "../../core/allocate-words.ts";
+import { behindOthersInWords, givesBackInWords, takingBackInWords } from "../../core/allocate-words.ts";
 import { chooseHolders } from "../../core/reclaim.ts";
 import { transaction, type Db } from "../connection.ts";
 import {
@@ -38,28 +38,39 @@ export async function admissionPass(pool: pg.Pool): Promise<number> {
     const lanes = await readLanes(client, keys, accounts);
     const now = await readDialNow(client);
     const answer = allocate(accounts, lanes, now?.dial ?? null, now?.used ?? 0);
+    const reasons = new Map([...answer.reasons, ...(await takeBack(client, accounts, answer))]);
     const before = new Map(lanes.flatMap(({ heads }) => heads.map((head) => [head.id, head.reason])));
-    const changed = new Map([...answer.reasons].filter(([id, reason]) => before.get(id) !== reason));
+    const changed = new Map([...reasons].filter(([id, reason]) => before.get(id) !== reason));
     if (answer.granted.length > 0) await grant(client, answer.granted);
     if (changed.size > 0) await explain(client, changed);
     await explainRest(client, [...new Set(keys.map(({ account }) => account))]);
     await keepOwed(client, accounts, answer.owed);
-    await takeBack(client, accounts, answer);
     return answer.granted.length;
   });
 }
 
-async function takeBack(db: Db, accounts: readonly AccountView[], { reclaims }: Allocation): Promise<void> {
-  if (reclaims.length === 0) return;
+/** Asks for what owners wait for; answers the reasons of those for whom it comes. */
+async function takeBack(
+  db: Db,
+  accounts: readonly AccountView[],
+  { reclaims }: Allocation,
+): Promise<ReadonlyMap<string, string>> {
+  if (reclaims.length === 0) return new Map();
   const holders = await readHolders(db, [...new Set(reclaims.map(({ from }) => from))]);
   // Borrowers that nobody waits for have no account among those read.
   const known = new Set(accounts.map(({ key }) => key));
   const missing = new Set(holders.flatMap(({ limits }) => limits.filter((key) => !known.has(key))));
-  const chosen = chooseHolders(reclaims, [...accounts, ...(await readLimits(db, [...missing]))], holders);
-  if (chosen.size === 0) return;
-  await preempt(
-    db,
-    [...chosen].map(([id, owner]) => ({ id, why: givesBackInWords(owner) })),
+  const all = [...accounts, ...(await readLimits(db, [...missing]))];
+  const { asked, helped } = chooseHolders(reclaims, all, holders);
+  if (asked.size > 0)
+    await preempt(
+      db,
+      [...asked].map(([id, owner]) => ({ id, why: givesBackInWords(owner) })),
+    );
+  return new Map(
+    [...helped].flatMap(({ owner, from, slots, ids }) =>
+      ids.map((id): [string, string] => [id, takingBackInWords(owner, from, slots)]),
+    ),
   );
 }
 
