@@ -76,7 +76,9 @@ describe("B12 B13: tenants, their own slots and what they lend", () => {
     expect(reclaims[0]!.ids).toHaveLength(10);
     expect(reasons.get("b9")).toBe('pool "p" is full: 45 of 45 in use, needs 1');
     const chosen = chooseHolders(reclaims, accounts(used), holdersOf(used));
-    expect([...chosen.asked.keys()].sort()).toEqual(Array.from({ length: 10 }, (_, i) => `c-run${10 + i}`).sort());
+    expect([...chosen.asked.keys()].sort()).toEqual(
+      Array.from({ length: 10 }, (_, i) => `c-run${10 + i}`).sort(),
+    );
     // They have come back: B has its own, C its own, and C's five wait on.
     const after = allocate(accounts({ a: 20, b: 5, c: 10 }), [lane("c", 15), lane("b", 10)]);
     expect([of(after.granted, "b"), of(after.granted, "c")]).toEqual([10, 0]);
