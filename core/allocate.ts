@@ -332,9 +332,12 @@ function isBefore(a: readonly number[], b: readonly number[]): boolean {
 const needsOf = (book: Book, pool: Book, head: WaitingRequest): number =>
   book === pool || !(book.key.startsWith("task") || book.key === DIAL) ? head.slots : 1;
 
-/** A tenant may borrow of its cohort, whose own ceiling stands beside it. */
-function mostOf({ slots, tenant }: Book): number {
-  if (tenant === undefined || tenant.cohort === null) return slots!;
+/**
+ * The most slots of it that may ever be in use; of one that does not exist none. A tenant may borrow of its cohort, whose own
+ * ceiling stands beside it.
+ */
+export function mostOf({ slots, tenant }: Pick<AccountView, "slots" | "tenant">): number {
+  if (tenant === undefined || tenant.cohort === null) return slots ?? -1;
   return tenant.most ?? Number.POSITIVE_INFINITY;
 }
 

@@ -1,5 +1,6 @@
 import { NO_LIMITS, type LimitsFile } from "../core/limits-file.ts";
 import type { Db } from "./connection.ts";
+import { readLimits } from "./limits.ts";
 
 export interface LimitsInForce {
   /** It grows with each file that is applied. */
@@ -50,10 +51,7 @@ export class LimitsReader {
 }
 
 async function limitsInForce(db: Db): Promise<LimitsInForce | null> {
-  const { rows } = await db.query<LimitsInForce>(
-    "select id, spec as file from app.limits order by id desc limit 1",
-  );
-  const [row] = rows;
+  const row = await readLimits(db);
   // One that was applied before there were such parts has none of them.
-  return row === undefined ? null : { id: row.id, file: { ...NO_LIMITS, ...row.file } };
+  return row === null ? null : { id: row.id, file: { ...NO_LIMITS, ...row.spec } };
 }

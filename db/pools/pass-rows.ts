@@ -1,4 +1,4 @@
-import type { AccountView, Lane, WaitingRequest } from "../../core/allocate.ts";
+import { mostOf, type AccountView, type Lane, type WaitingRequest } from "../../core/allocate.ts";
 import { groupBy } from "../../core/group-by.ts";
 import { USE_HALF_LIFE_MS, type ClassNumber, type Dial } from "../../core/limits.ts";
 import type { Holder } from "../../core/reclaim.ts";
@@ -55,23 +55,24 @@ export async function readLanes(
   keys: readonly LaneKey[],
   accounts: readonly AccountView[],
 ): Promise<WaitingLane[]> {
-  const free = new Map(accounts.map((view) => [view.key, (view.slots ?? 0) - view.used]));
+  const views = new Map(accounts.map((view) => [view.key, view]));
+  const freeOf = (key: string): number | undefined => {
+    const view = views.get(key);
+    return view && (view.slots ?? 0) - view.used;
+  };
   const wanted = keys.map(({ account, limits }) => {
     // A tenant may borrow: its cohort says how much.
     const bounds = [account, ...limits.filter((key) => !key.startsWith("tenant:"))];
-    const least = Math.min(...bounds.map((key) => free.get(key) ?? MOST_GRANTS));
+    const least = Math.min(...bounds.map((key) => freeOf(key) ?? MOST_GRANTS));
     // What is its own, it takes back of others.
     const own = limits.find((key) => key.startsWith("tenant:"));
-    const most = own === undefined ? least : Math.max(least, free.get(own) ?? 0);
+    const most = own === undefined ? least : Math.max(least, freeOf(own) ?? 0);
     return HEADS + Math.max(0, Math.min(most, MOST_GRANTS));
   });
-  const views = new Map(accounts.map((view) => [view.key, view]));
-  const largest = keys.map(({ account, limits }) =>
-    Math.min(
-      LARGEST,
-      ...[account, ...limits.filter((key) => !key.startsWith("task"))].map((key) => mostOf(views.get(key))),
-    ),
-  );
+  const largest = keys.map(({ account, limits }) => {
+    const bounds = [account, ...limits.filter((key) => !key.startsWith("task"))];
+    return Math.min(LARGEST, ...bounds.flatMap((key) => views.get(key) ?? []).map(mostOf));
+  });
   const heads = await readHeads(db, keys, wanted, largest);
   return keys.map(({ account, limits, class: own }, index) => ({
     accounts: [account, ...limits],
@@ -82,13 +83,6 @@ export async function readLanes(
 
 /** What PostgreSQL's integer holds. */
 const LARGEST = 2 ** 31 - 1;
-
-/** The most slots that one request may ever have of it; none of a pool that does not exist. */
-function mostOf(view: AccountView | undefined): number {
-  if (view === undefined) return LARGEST;
-  if (view.tenant !== undefined && view.tenant.cohort !== null) return view.tenant.most ?? LARGEST;
-  return view.slots ?? -1;
-}
 
 /** What can never fit does not stand in the way of what can (K45): it is read apart, to be told so. */
 async function readHeads(
