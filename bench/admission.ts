@@ -3,7 +3,8 @@
  * and 10,000 requests that wait for full pools: grants a second, the call that asks for what is free, and what a pass costs
  * by how many wait. It ends by itself, and removes what it made.
  */
-import { mkdirSync, rmSync } from "node:fs";
+import { aloneBench } from "./alone.ts";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -13,12 +14,8 @@ import { admissionPass, quickPass } from "../db/pools/pass.ts";
 import { migrate } from "../db/migrate.ts";
 import { recordTries, type EndedRow } from "../db/tries.ts";
 import { createPool } from "../platform/pg.ts";
-import { writeDocument } from "./document.ts";
-import { defaultOut } from "./options.ts";
-import { writeExtra } from "./results.ts";
 import { startPostgresIn } from "./servers.ts";
 import { median, percentile } from "./statistics.ts";
-import { undoAtEnd } from "./undo.ts";
 
 const isSmoke = process.argv.includes("--smoke");
 const LEASES = isSmoke ? 350 : 7_000;
@@ -31,27 +28,9 @@ const ENDING_AT_ONCE = 100;
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 const HOME = join(ROOT, `.meridian/bench-admission-${process.pid}`);
 
-const figures: Record<string, number> = {};
-function report(what: string, value: number, unit: string): void {
-  const rounded = Number(value.toPrecision(4));
-  figures[`${what} (${unit})`] = rounded;
-  console.log(`${what.padEnd(76)} ${rounded} ${unit}`);
-}
+const { undo, report, run } = aloneBench("admission", HOME, isSmoke);
 
-const undo = undoAtEnd((error) => {
-  console.error(error);
-  process.exitCode = 1;
-});
-undo.add(() => rmSync(HOME, { recursive: true, force: true }));
-try {
-  await measure();
-  if (!isSmoke) {
-    writeExtra(defaultOut(false), "admission", figures);
-    writeDocument(defaultOut(false));
-  }
-} finally {
-  await undo.run();
-}
+await run(measure);
 
 async function measure(): Promise<void> {
   mkdirSync(HOME, { recursive: true });

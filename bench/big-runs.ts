@@ -3,7 +3,7 @@
  * of 5,000 tasks, and the memory of 3,000 waiting runs, over Temporal on PostgreSQL where it is built. Linux only; it ends by
  * itself, and removes what it made.
  */
-import { rmSync } from "node:fs";
+import { aloneBench } from "./alone.ts";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -11,13 +11,9 @@ import { Worker } from "@temporalio/worker";
 import { createLog } from "../platform/log.ts";
 import { workflowBundle } from "../worker/bundle.ts";
 import { installRuntime } from "../worker/runtime.ts";
-import { writeDocument } from "./document.ts";
 import { memoryOf } from "./memory.ts";
-import { defaultOut } from "./options.ts";
-import { writeExtra } from "./results.ts";
 import { isBuilt } from "./server/paths.ts";
 import { median } from "./statistics.ts";
-import { undoAtEnd } from "./undo.ts";
 import { startWhole, trigger, until, type Whole } from "./whole.ts";
 
 const isSmoke = process.argv.includes("--smoke");
@@ -32,12 +28,7 @@ const HOME = join(ROOT, `.meridian/bench-big-${process.pid}`);
 
 /** Id of the run made last. */
 let last = "";
-const figures: Record<string, number> = {};
-function report(what: string, value: number, unit: string): void {
-  const rounded = Number(value.toPrecision(4));
-  figures[`${what} (${unit})`] = rounded;
-  console.log(`${what.padEnd(72)} ${rounded} ${unit}`);
-}
+const { undo, report, run } = aloneBench("bigRuns", HOME, isSmoke);
 
 const DAGS = `import { dag, task, waitFor } from "meridian";
 
@@ -55,20 +46,7 @@ dag("waiting", { schedule: null, maxActiveRuns: 100000 }, () => {
 });
 `;
 
-const undo = undoAtEnd((error) => {
-  console.error(error);
-  process.exitCode = 1;
-});
-undo.add(() => rmSync(HOME, { recursive: true, force: true }));
-try {
-  await measure();
-  if (!isSmoke) {
-    writeExtra(defaultOut(false), "bigRuns", figures);
-    writeDocument(defaultOut(false));
-  }
-} finally {
-  await undo.run();
-}
+await run(measure);
 
 async function measure(): Promise<void> {
   const whole = await startWhole(undo, {

@@ -3,16 +3,13 @@
  * over Temporal's dev server and PostgreSQL: what they cost while they wait, and how soon all of them end. Linux only; it
  * ends by itself, and removes what it made.
  */
-import { rmSync, writeFileSync } from "node:fs";
+import { aloneBench } from "./alone.ts";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type pg from "pg";
 import { cpuMs } from "./cpu.ts";
-import { writeDocument } from "./document.ts";
-import { defaultOut } from "./options.ts";
-import { writeExtra } from "./results.ts";
-import { undoAtEnd } from "./undo.ts";
 import { startWhole, trigger, until } from "./whole.ts";
 
 const isSmoke = process.argv.includes("--smoke");
@@ -25,12 +22,7 @@ const ROOT = fileURLToPath(new URL("../", import.meta.url));
 const HOME = join(ROOT, `.meridian/bench-waits-${process.pid}`);
 const THERE = join(HOME, "there");
 
-const figures: Record<string, number> = {};
-function report(what: string, value: number, unit: string): void {
-  const rounded = Number(value.toPrecision(4));
-  figures[`${what} (${unit})`] = rounded;
-  console.log(`${what.padEnd(72)} ${rounded} ${unit}`);
-}
+const { undo, report, run } = aloneBench("waits", HOME, isSmoke);
 
 const DAGS = `import { dag, sensor, waitFor } from "meridian";
 import { existsSync } from "node:fs";
@@ -46,20 +38,7 @@ dag("many_events", { schedule: null }, () => {
 });
 `;
 
-const undo = undoAtEnd((error) => {
-  console.error(error);
-  process.exitCode = 1;
-});
-undo.add(() => rmSync(HOME, { recursive: true, force: true }));
-try {
-  await measure();
-  if (!isSmoke) {
-    writeExtra(defaultOut(false), "waits", figures);
-    writeDocument(defaultOut(false));
-  }
-} finally {
-  await undo.run();
-}
+await run(measure);
 
 async function measure(): Promise<void> {
   const { url, pool, temporal, pid, servers } = await startWhole(undo, {
